@@ -64,7 +64,7 @@ enum softtape_value {
 	SOFTTAPE_UNKNOWN,
 };
 
-/* What a step changes and a report names; order of the log line and of execution. */
+/* What a step changes and a report names, in the order of the log line. */
 enum softtape_item {
 	SOFTTAPE_ASPM,
 	SOFTTAPE_CLKPM,
@@ -80,13 +80,32 @@ enum softtape_aspm_policy { SOFTTAPE_ASPM_OFF, SOFTTAPE_ASPM_KEEP, SOFTTAPE_ASPM
 enum softtape_d3cold_policy { SOFTTAPE_D3COLD_OFF, SOFTTAPE_D3COLD_KEEP };
 enum softtape_smbus_policy { SOFTTAPE_SMBUS_AWAKE, SOFTTAPE_SMBUS_HOLD, SOFTTAPE_SMBUS_OFF };
 
+#define SOFTTAPE_IDS_MAX	32
+#define SOFTTAPE_SKIP_MAX	32
+
 /**
- * struct softtape_policy - the module parameters that decide, as one value
+ * struct softtape_address - where a PCI function sits
+ * @domain:	PCI domain (segment), 32 bits as some drivers use more than 16
+ * @bus:	bus number
+ * @slot:	device number, 0-31; the function number is of no interest
+ */
+struct softtape_address {
+	__u32 domain;
+	__u8 bus;
+	__u8 slot;
+};
+
+/**
+ * struct softtape_policy - the module parameters as one value
  * @aspm:	what to do with ASPM, Clock PM and L1 substates
  * @speed:	cap on the port's Target Link Speed, 1-4 (gen1-gen4); 0 = keep
  * @d3cold:	whether D3cold is forbidden
  * @smbus:	what to do beside SMBus controllers
  * @dry_run:	plan and report only
+ * @ids:	device ids of vendor 10de to treat as cards too
+ * @nr_ids:	valid entries in @ids
+ * @skip:	slots to leave alone
+ * @nr_skip:	valid entries in @skip
  *
  * All zero is the default policy.
  */
@@ -96,6 +115,10 @@ struct softtape_policy {
 	enum softtape_d3cold_policy d3cold;
 	enum softtape_smbus_policy smbus;
 	bool dry_run;
+	__u16 ids[SOFTTAPE_IDS_MAX];
+	unsigned int nr_ids;
+	struct softtape_address skip[SOFTTAPE_SKIP_MAX];
+	unsigned int nr_skip;
 };
 
 /**
@@ -219,7 +242,7 @@ enum softtape_cap {
 };
 
 /**
- * struct softtape_plan - what to change, in the order in which it must be carried out
+ * struct softtape_plan - what to change, in the order of the log line
  * @step:	the steps
  * @nr:		valid entries in @step; 0 = nothing to do
  * @cap:	answer on the cap before any step: KEEP, UNNEEDED, REFUSED_V1, UNSUPPORTED or UNKNOWN, and SET when a step
@@ -259,10 +282,12 @@ enum softtape_state {
  * struct softtape_outcome - what carrying out a plan came to
  * @refusal:	per item SOFTTAPE_R_NONE or the SOFTTAPE_R_REFUSED_* that applies when the item is still on
  * @cap:	final answer on the cap
+ * @cap_to:	Target Link Speed the plan asks for; 0 without a step
  */
 struct softtape_outcome {
 	enum softtape_reason refusal[SOFTTAPE_NR_ITEMS];
 	enum softtape_cap cap;
+	__u8 cap_to;
 };
 
 /**
@@ -314,16 +339,20 @@ enum softtape_field {
 
 /* cards.c */
 const struct softtape_card *softtape_card_at(unsigned int index);
-const struct softtape_card *softtape_card_find(__u16 vendor, __u16 device, __u32 class_code);
-extern const struct softtape_card softtape_card_user_added;
+const struct softtape_card *softtape_card_match(const struct softtape_policy *policy, __u16 vendor, __u16 device,
+						__u32 class_code);
+bool softtape_slot_skipped(const struct softtape_policy *policy, const struct softtape_address *address);
 
-/* plan.c */
+/* policy.c */
+const char *softtape_policy_key(unsigned int index);
 const char *softtape_policy_accepts(const char *key);
 int softtape_policy_set(struct softtape_policy *policy, const char *key, const char *value);
+
+/* plan.c */
 void softtape_view_make(const struct softtape_link *link, struct softtape_view *ret_view);
 void softtape_plan_make(const struct softtape_view *view, const struct softtape_policy *policy,
 			struct softtape_plan *ret_plan);
-enum softtape_cap softtape_cap_judge(__u8 want, __u8 cap, __u8 old_tls, __u8 new_tls);
+enum softtape_cap softtape_cap_judge(__u8 cap, __u8 tls);
 
 /* report.c */
 const char *softtape_value_word(enum softtape_value value);
@@ -335,6 +364,7 @@ void softtape_report_make(struct softtape_report *report, const struct softtape_
 			  const struct softtape_outcome *outcome);
 bool softtape_report_differs(const struct softtape_report *a, const struct softtape_report *b);
 size_t softtape_report_field(const struct softtape_report *report, enum softtape_field field, char *buf, size_t size);
+size_t softtape_report_values(const struct softtape_report *report, char *buf, size_t size);
 size_t softtape_report_line(const struct softtape_report *report, char *buf, size_t size);
 
 #endif
