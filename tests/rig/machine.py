@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What a virtual machine is made of before any guest: QEMU 11 and stock Debian kernels, unpacked in the cache."""
+
+import os
+import re
+import subprocess
+import sys
+
+from debian import Apt, Missing, need_space, result, run, say
+
+# series: (release, suite, how a kernel's version must begin). Debian moves a backports
+# kernel on without notice, so a series that is gone is said, not silently replaced.
+SERIES = {
+	"5.10": ("bullseye", None, "5.10."),
+	"6.1": ("bookworm", None, "6.1."),
+	"6.12": ("bookworm", "bookworm-backports", "6.12."),
+	"7": ("trixie", "trixie-backports", "7."),
+}
+FLAVOURS = {"cloud": "cloud-amd64", "generic": "amd64"}
+
+
+def unpack(debs, path):
+	"""dpkg -x every file of @debs into the folder @path."""
+	path.mkdir()
+	for deb in debs:
+		run(["dpkg", "-x", deb, path], f"unpacking {deb.name}")
+
+
+def qemu():
+	"""argv prefix of QEMU 11 (vfio-user-pci inside): an ordinary user can run it from the cache."""
+	apt = Apt("trixie")
+
+	def resolve():
+		debs = apt.closure(["qemu-system-x86"], "trixie-backports")
+		version = next(d[1] for d in debs if d[0] == "qemu-system-x86")
+		if int(re.match(r"(?:\d+:)?(\d+)", version)[1]) < 11:
+			raise Missing(f"QEMU 11 or newer is needed, the mirror has {version}")
+		return {"debs": debs, "version": version}
+
+	def build(path, found):
+		need_space(400, "QEMU")
+		files = apt.fetch(found["debs"])
+		say(f"unpacking QEMU {found['version']}")
+		unpack(files, path)
+
+	root = result("qemu", resolve, build)["path"]
+	lib = f"{root}/usr/lib/x86_64-linux-gnu"
+	return [f"{lib}/ld-linux-x86-64.so.2", "--library-path", lib, f"{root}/usr/bin/qemu-system-x86_64",
+		"-L", f"{root}/usr/share/qemu", "-L", f"{root}/usr/share/seabios"]
+
+
+def headers(series, flavour="cloud"):
+	"""(kernel release, its headers packages) of the newest kernel of a series."""
+	release, suite, begin = SERIES[series]
+	debs = Apt(release).closure([f"linux-headers-{FLAVOURS[flavour]}"], suite)
+	for name, *_ in debs:
+		m = re.fullmatch(rf"linux-headers-(\d\S*-{FLAVOURS[flavour]})", name)
+		if m and m[1].startswith(begin) and ("cloud" in m[1]) == (flavour == "cloud"):
+			return m[1], [d for d in debs if re.match(r"linux-(headers|kbuild|compiler)-\d", d[0])]
+	raise Missing(f"the mirror has no {series} kernel any more ({suite or release})")
+
+
+def kernel(series, flavour="cloud"):
+	"""The newest stock kernel of a series: dict of release, vmlinuz, modules, config."""
+	apt = Apt(SERIES[series][0])
+
+	def resolve():
+		release, _ = headers(series, flavour)
+		debs = apt.closure([f"linux-image-{release}"], SERIES[series][1])
+		return {"release": release,
+			"debs": [d for d in debs if re.match(r"linux-(image|binary|modules|base)-\d", d[0])]}
+
+	def build(path, found):
+		need_space(800 if flavour == "generic" else 400, f"kernel {found['release']}")
+		files = apt.fetch(found["debs"])
+		say(f"unpacking kernel {found['release']}")
+		unpack(files, path)
+		base = "usr/lib" if (path / "usr/lib/modules").exists() else "lib"
+		run(["depmod", "-b", path / "usr" if base == "usr/lib" else path, found["release"]], "depmod")
+
+	found = result(f"kernel-{series}-{flavour}", resolve, build)
+	root, rel = found["path"], found["release"]
+	pick = lambda *names: next(n for n in names if os.path.exists(n))
+	mods = pick(f"{root}/usr/lib/modules/{rel}", f"{root}/lib/modules/{rel}")
+	return {"release": rel, "modules": mods,
+		"vmlinuz": pick(f"{root}/boot/vmlinuz-{rel}", f"{mods}/vmlinuz"),
+		"config": pick(f"{root}/boot/config-{rel}", f"{mods}/config")}
+
+
+if __name__ == "__main__":
+	print(" ".join(qemu()))
+	for arg in sys.argv[1:]:
+		print(kernel(*arg.split("-")))
