@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# Builds, installs and tests softtape; "make help" lists the targets. DKMS does not use this file: see dkms.conf.
+
+PREFIX ?= /usr/local
+DESTDIR ?=
+KDIR ?= /lib/modules/$(shell uname -r)/build
+V ?= 0
+CARD ?=
+
+VERSION := $(shell sed -n 's/^PACKAGE_VERSION="\(.*\)"$$/\1/p' dkms.conf)
+BUILD := build
+Q := $(if $(filter 1,$(V)),,@)
+
+# DKMS appends KERNELRELEASE to its own make of kmod/Kbuild; a value from the environment means nothing here.
+unexport KERNELRELEASE
+
+# Kernels built with clang need their modules built with clang too; DKMS sees to that itself.
+LLVM_FLAG = $(if $(shell grep -s '^CONFIG_CC_IS_CLANG=y' $(KDIR)/include/config/auto.conf $(KDIR)/.config),LLVM=1)
+
+# What a DKMS build needs, computed, so that a new source file cannot be forgotten.
+DKMS_DIR = /usr/src/softtape-$(VERSION)
+DKMS_KMOD = kmod/Kbuild $(sort $(filter-out %.mod.c,$(wildcard kmod/*.[ch])))
+
+# Installed files, "source:target:mode". udev, systemd, tmpfiles and modules-load search these folders below /usr and
+# below /usr/local, and nowhere else that a package or a make install may write to.
+FILES = \
+	user/softtape:$(PREFIX)/bin/softtape:755 \
+	user/softtape.schema.json:$(PREFIX)/share/softtape/softtape.schema.json:644 \
+	udev/softtape.conf:$(PREFIX)/share/softtape/softtape.conf:644 \
+	$(BUILD)/70-softtape.rules:$(PREFIX)/lib/udev/rules.d/70-softtape.rules:644 \
+	udev/softtape@.service:$(PREFIX)/lib/systemd/system/softtape@.service:644 \
+	udev/softtape.tmpfiles:$(PREFIX)/lib/tmpfiles.d/softtape.conf:644 \
+	udev/modules-load.conf:$(PREFIX)/lib/modules-load.d/softtape.conf:644
+
+install_one = install -D -m $(word 3,$(1)) $(word 1,$(1)) $(DESTDIR)$(word 2,$(1))
+
+export DESTDIR PREFIX KDIR V VERSION
+
+.PHONY: helper
+helper: $(BUILD)/70-softtape.rules ## build the program user/softtape and the udev rule; needs no kernel headers (default target)
+	$(Q)+$(MAKE) --no-print-directory -C user
+
+$(BUILD)/70-softtape.rules: udev/70-softtape.rules.in kmod/card_list.h scripts/cards
+	$(Q)mkdir -p $(BUILD)
+	$(Q)ids=$$(scripts/cards | sed 's/\t.*//; s/^/0x/' | paste -sd '|') && test -n "$$ids" && \
+		sed "s/@IDS@/$$ids/" $< > $@.new && mv $@.new $@
+
+.PHONY: module
+module: ## build kmod/softtape.ko for the kernel of KDIR=/lib/modules/VERSION/build (the running one if not given)
+	$(Q)test -f $(KDIR)/Makefile || { \
+		echo "make module: no kernel headers at $(KDIR): install them or name another folder with KDIR=" >&2; exit 1; }
+	$(Q)+$(MAKE) $(if $(filter 1,$(V)),V=1,-s) -C $(KDIR) M=$(CURDIR)/kmod SOFTTAPE_VERSION=$(VERSION) $(LLVM_FLAG) modules
+
+.PHONY: deps
+deps: ## install the Debian packages that install, demo and test need; the only target that calls apt
+	$(Q)scripts/deps all
+
+.PHONY: demo
+demo: ## show the whole story on an emulated card in a virtual machine; CARD=FILE takes another card than the P104-100
+	$(Q)scripts/deps demo
+	$(Q)+$(MAKE) --no-print-directory helper
+	$(Q)tests/boot/demo $(if $(CARD),"$(CARD)")
+
+.PHONY: test
+test: ## everything that CI runs: static gates, unit tests, cases, install, DKMS builds, virtual machine scenarios
+	$(Q)scripts/deps test
+	$(Q)scripts/test check user install dkms boot
+
+.PHONY: check
+check: ## the static gates alone: warnings, sparse, checkpatch, clang-tidy, cppcheck, shellcheck, house rules
+	$(Q)scripts/check
+
+.PHONY: prove
+prove: ## what takes too long for CI: every kernel of the DKMS builds, every scenario, full lengths
+	$(Q)scripts/deps test
+	$(Q)PROVE=1 scripts/test check user install dkms boot
+
+.PHONY: bench
+bench: helper ## sizes of the module and the helper; KDIR= as for module
+	$(Q)scripts/bench
+
+.PHONY: install
+ifeq ($(DESTDIR),)
+install: ## install and start everything on this host: packages, files, DKMS module; with DESTDIR=DIR only the files
+	$(Q)scripts/host check-prefix
+	$(Q)scripts/deps install
+	$(Q)+$(MAKE) --no-print-directory helper
+	$(Q)scripts/host stop
+	$(Q)+$(MAKE) --no-print-directory install-files
+	$(Q)scripts/host dkms-install
+	$(Q)scripts/host start
+else
+install: helper
+	$(Q)+$(MAKE) --no-print-directory install-files
+endif
+
+.PHONY: uninstall
+uninstall: ## remove all that install made, on this host or below DESTDIR
+ifeq ($(DESTDIR),)
+	$(Q)scripts/host check-prefix
+	$(Q)scripts/host stop
+	$(Q)scripts/host unload
+	$(Q)scripts/host dkms-remove
+endif
+	$(Q)scripts/host remove-files $(foreach f,$(FILES),$(word 2,$(subst :, ,$(f))))
+ifeq ($(DESTDIR),)
+	$(Q)scripts/host forget
+endif
+
+.PHONY: install-files
+install-files: dkms-tree ## only copy the files, below DESTDIR if given; build the helper first
+	$(Q)set -e; $(foreach f,$(FILES),$(call install_one,$(subst :, ,$(f)));)
+	$(Q)test -e $(DESTDIR)/etc/softtape.conf || install -D -m 644 udev/softtape.conf $(DESTDIR)/etc/softtape.conf
+
+.PHONY: dkms-tree
+dkms-tree: ## only copy the DKMS sources to DESTDIR/usr/src/softtape-VERSION
+	$(Q)rm -rf $(DESTDIR)$(DKMS_DIR)
+	$(Q)install -d $(DESTDIR)$(DKMS_DIR)/kmod
+	$(Q)install -m 644 dkms.conf LICENSE $(DESTDIR)$(DKMS_DIR)
+	$(Q)install -m 644 $(DKMS_KMOD) $(DESTDIR)$(DKMS_DIR)/kmod
+
+.PHONY: dkms-install
+dkms-install: dkms-tree ## register the module with DKMS and build it for every installed kernel with headers
+	$(Q)scripts/host dkms-install
+
+.PHONY: dkms-remove
+dkms-remove: ## remove every registered version of the module from DKMS
+	$(Q)scripts/host dkms-remove
+
+.PHONY: clean
+clean: ## remove what was built
+	$(Q)+$(MAKE) --no-print-directory -C user clean
+	$(Q)rm -rf $(BUILD)
+	$(Q)cd kmod && rm -rf *.o *.ko *.mod *.mod.c .*.cmd *.symvers modules.order .tmp_versions
+
+.PHONY: help
+help: ## this list
+	@echo "Targets of softtape $(VERSION) (variables: PREFIX DESTDIR KDIR CARD V=1):"
+	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/\1\t\2/p' $(firstword $(MAKEFILE_LIST)) | \
+		while IFS="$$(printf '\t')" read -r name text; do printf '  %-14s %s\n' "$$name" "$$text"; done
