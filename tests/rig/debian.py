@@ -81,33 +81,37 @@ def lock(name):
 		yield
 
 
-def result(name, resolve, build):
+def result(name, recipe, resolve, build):
 	"""A cached result: {"path": ...} and whatever @resolve found.
 
-	@resolve() asks the archive and returns a dict whose content is the key; @build(path, dict)
-	makes the folder or file. Within a week the last answer is used without asking anybody.
+	@recipe: plain values that decide what is built; @resolve() asks the archive and returns a
+	dict, which with the recipe is the key; @build(path, dict) makes the folder or file. Within
+	a week the last answer to the same recipe is used without asking anybody.
 	"""
+	recipe = digest(recipe)
 	note = cache(f"{name}.json")
 	with lock(name):
 		last = json.loads(note.read_text()) if note.exists() else None
-		if last and time.time() - last["time"] < RESULT_AGE and os.path.exists(last["path"]):
+		if last and (last["recipe"] != recipe or not os.path.exists(last["path"])):
+			last = None
+		if last and time.time() - last["time"] < RESULT_AGE:
 			return last
 		try:
 			now = resolve()
 		except Missing as e:
-			if not last or not os.path.exists(last["path"]):
+			if not last:
 				raise
 			say(f"{e}; using what is cached for {name}")
 			return last
-		path = cache(f"{name}-{digest(now)}")
+		path = cache(f"{name}-{digest(recipe, now)}")
 		if not path.exists():
 			tmp = cache(f"{name}-tmp")
 			remove(tmp)
 			build(tmp, now)
+			for old in path.parent.glob(f"{name}-{'[0-9a-f]' * 16}"):
+				remove(old)
 			tmp.rename(path)
-			if last and last["path"] != str(path):
-				remove(last["path"])
-		now.update(path=str(path), time=time.time())
+		now.update(path=str(path), recipe=recipe, time=time.time())
 		note.write_text(json.dumps(now))
 		return now
 

@@ -43,13 +43,13 @@ def qemu():
 		say(f"unpacking QEMU {found['version']}")
 		unpack(files, path)
 
-	root = result("qemu", resolve, build)["path"]
+	root = result("qemu", [], resolve, build)["path"]
 	lib = f"{root}/usr/lib/x86_64-linux-gnu"
 	return [f"{lib}/ld-linux-x86-64.so.2", "--library-path", lib, f"{root}/usr/bin/qemu-system-x86_64",
 		"-L", f"{root}/usr/share/qemu", "-L", f"{root}/usr/share/seabios"]
 
 
-def headers(series, flavour="cloud"):
+def headers(series="6.1", flavour="cloud"):
 	"""(kernel release, its headers packages) of the newest kernel of a series."""
 	release, suite, begin = SERIES[series]
 	debs = Apt(release).closure([f"linux-headers-{FLAVOURS[flavour]}"], suite)
@@ -60,7 +60,7 @@ def headers(series, flavour="cloud"):
 	raise Missing(f"the mirror has no {series} kernel any more ({suite or release})")
 
 
-def kernel(series, flavour="cloud"):
+def kernel(series="6.1", flavour="cloud"):
 	"""The newest stock kernel of a series: dict of release, vmlinuz, modules, config."""
 	apt = Apt(SERIES[series][0])
 
@@ -78,7 +78,7 @@ def kernel(series, flavour="cloud"):
 		base = "usr/lib" if (path / "usr/lib/modules").exists() else "lib"
 		run(["depmod", "-b", path / "usr" if base == "usr/lib" else path, found["release"]], "depmod")
 
-	found = result(f"kernel-{series}-{flavour}", resolve, build)
+	found = result(f"kernel-{series}-{flavour}", [], resolve, build)
 	root, rel = found["path"], found["release"]
 	pick = lambda *names: next(n for n in names if os.path.exists(n))
 	mods = pick(f"{root}/usr/lib/modules/{rel}", f"{root}/lib/modules/{rel}")

@@ -15,7 +15,7 @@ from machine import headers, kernel
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 BUILD = ["dkms", "make", "gcc", "libc6-dev", "kmod", "procps"]
-GUEST = ["systemd", "systemd-sysv", "udev", "pciutils", "util-linux", "pkg-config",
+GUEST = ["openssl", "systemd", "systemd-sysv", "udev", "pciutils", "util-linux", "pkg-config",
 	 "libudev-dev", "libkmod-dev", "libjson-c-dev", "libsmartcols-dev", "libinih-dev", "libsystemd-dev"]
 # name: (release, kernel series whose headers are in it, packages)
 TREES = {
@@ -63,7 +63,139 @@ def tree(name):
 			      "--include=" + ",".join([*packages, f"linux-headers-{found['kernel']}"]),
 			      "--dpkgopt=path-exclude=/usr/share/doc/*", "--dpkgopt=path-exclude=/usr/share/man/*",
 			      "--dpkgopt=path-exclude=/usr/share/locale/*", "--skip=check/empty,output/dev",
+			      "--customize-hook=rm -f \"$1\"/etc/apt/sources.list \"$1\"/etc/apt/sources.list.d/*",
 			      release, path, f"deb [trusted=yes] copy:{repo} ./"), f"the {name} tree")
 		remove(repo)
 
-	return result(f"tree-{name}", resolve, build)
+	return result(f"tree-{name}", TREES[name], resolve, build)
+
+
+def source_files():
+	"""Files of the source tree that decide what is in the guest, relative paths."""
+	git = ["git", "-C", SOURCE, "ls-files", "-z", "-co", "--exclude-standard"]
+	if (SOURCE / ".git").exists() and shutil.which("git"):
+		names = run(git, "listing the source tree").split("\0")
+	else:
+		names = [str(p.relative_to(SOURCE)) for p in SOURCE.rglob("*")]
+	def counts(name):
+		top, *rest = name.split("/")
+		if top == "tests":
+			return rest and rest[0] in ("guest", "fake")
+		return top not in (".ci", ".git", "build", "README.md", ".gitignore")
+	return sorted(n for n in names if n and counts(n) and (SOURCE / n).is_file())
+
+
+def content(base, names):
+	"""Key over names, modes and contents of files below @base."""
+	out = []
+	for name in names:
+		path = base / name
+		what = os.readlink(path) if path.is_symlink() else path.read_bytes().hex()
+		out.append([name, stat.S_IMODE(path.lstat().st_mode) & 0o111, what])
+	return digest(out)
+
+
+def copy_tree(source, path):
+	remove(path)
+	run(namespace("cp", "-a", "--reflink=auto", source, path), "copying a tree")
+
+
+def copy_source(path):
+	"""The current source tree, as a person would clone it, to /root/softtape of the tree @path."""
+	with tempfile.NamedTemporaryFile("w") as f:
+		f.write("\0".join(source_files()))
+		f.flush()
+		run(namespace("sh", "-c", """mkdir -p "$3/root/softtape" &&
+			tar -C "$1" --null -T "$2" --owner=0 --group=0 -c | tar -C "$3/root/softtape" -x""",
+			"sh", SOURCE, f.name, path), "copying the source tree")
+
+
+INSTALL = """set -e
+cd /root/softtape
+make install
+make -s -C tests/guest KDIR=/lib/modules/$1/build
+install -D -m 644 -t /lib/modules/$1/extra tests/guest/*.ko
+make -s -C tests/fake install
+"""
+FINISH = """
+rm -rf /root/softtape
+ldconfig
+depmod $1
+shift
+for unit; do ln -sf /dev/null /etc/systemd/system/$unit; done
+echo softtape-guest >/etc/hostname
+echo 00000000000000000000000000000001 >/etc/machine-id
+rm -rf /var/cache/apt /var/lib/apt/lists/* /var/log/*
+touch /etc/.updated /var/.updated
+"""
+
+
+def prune(pattern, keep, nr):
+	"""Keep @keep and the @nr most recently used results that match @pattern, delete the others."""
+	old = sorted(cache("x").parent.glob(pattern), key=lambda p: -p.stat().st_mtime)
+	for path in [p for p in old if p != keep][nr:]:
+		remove(path)
+
+
+def installed(bare=False):
+	"""The guest's tree with its kernel's modules, softtape and the stand-ins installed."""
+	base, boot = tree("guest"), kernel("6.1")
+	script = "set -e\n" + FINISH if bare else INSTALL + FINISH
+	if base["kernel"] != boot["release"]:
+		raise Missing(f"headers of {base['kernel']} but kernel {boot['release']}: remove {cache('x').parent} to start anew")
+	key = digest(base["path"], boot["modules"], script, MASK, "" if bare else content(SOURCE, source_files()))
+	path = cache(f"installed-{key}")
+	with lock("installed"):
+		if not path.exists():
+			can_namespace()
+			need_space(1000, "the guest's tree")
+			say("making a fresh guest tree" + ("" if bare else ": make install with DKMS, stand-ins"))
+			tmp = cache("installed-tmp")
+			copy_tree(base["path"], tmp)
+			run(namespace("cp", "-a", "--reflink=auto", "-T", boot["modules"], tmp / "lib/modules" / boot["release"]), "copying modules")
+			copy_source(tmp)
+			log = cache("installed.log")
+			with open(log, "w") as f:
+				ret = subprocess.run(inside(tmp, "sh", "-c", script, "sh", boot["release"], *MASK),
+						     stdin=subprocess.DEVNULL, stdout=f, stderr=f)
+			if ret.returncode:
+				tail = log.read_text().splitlines()[-15:]
+				raise RuntimeError(f"installing into the guest failed, see {log}\n" + "\n".join(tail))
+			tmp.rename(path)
+		os.utime(path)
+		prune("installed-*[0-9a-f]", path, 1)
+	return path, boot
+
+
+def image(overlay=None, bare=False):
+	"""The guest's disk (ext4, sparse; root on it, to be used with snapshot=on).
+
+	@overlay: a folder mirrored onto /, owner root; @bare: without softtape. Returns a dict: path, release, vmlinuz.
+	"""
+	base, boot = installed(bare)
+	names = sorted(str(p.relative_to(overlay)) for p in pathlib.Path(overlay).rglob("*")
+		       if p.is_symlink() or p.is_file()) if overlay else []
+	path = cache(f"image-{digest(str(base), content(pathlib.Path(overlay or '/'), names))}.ext4")
+	with lock("image"):
+		if not path.exists():
+			need_space(2000, "the guest's disk")
+			say("making the guest's disk")
+			tmp, disk = cache("image-tmp"), cache("image-tmp.ext4")
+			copy_tree(base, tmp)
+			if overlay:
+				run(namespace("cp", "-rdT", "--preserve=mode", overlay, tmp), "copying the overlay")
+			remove(disk)
+			run(namespace("mke2fs", "-q", "-t", "ext4", "-d", tmp, "-E", "root_owner=0:0", disk, "1500M"), "mke2fs",
+			    env={**os.environ, "PATH": os.environ["PATH"] + ":/usr/sbin:/sbin"})
+			remove(tmp)
+			disk.rename(path)
+		os.utime(path)
+		prune("image-*[0-9a-f].ext4", path, 2)
+	return {"path": str(path), "release": boot["release"], "vmlinuz": boot["vmlinuz"]}
+
+
+if __name__ == "__main__":
+	try:
+		print(image(bare="--bare" in sys.argv[1:])["path"])
+	except (Missing, RuntimeError) as e:
+		sys.exit(f"{sys.argv[0]}: {e}")
