@@ -1,0 +1,552 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The side of the self-test that gives the verdict: start the child, watch it, end it, judge it. Never calls CUDA and
+ * never waits for anything without a limit.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cuda.h"
+#include "phases.h"
+#include "selftest.h"
+
+/*
+ * A child past its limit gets this long to stop by itself, after SIGTERM, after SIGKILL. The first is longest: a kill in the
+ * middle of a kernel can wedge the GPU (dcgm-exporter issue 84).
+ */
+#define STOP_MS		2000
+#define TERM_MS		1000
+#define KILL_MS		1500
+
+/* Descriptors up to here are closed one by one where close_range() is not to be had. */
+#define CLOSE_MAX	1024
+
+/**
+ * struct child - the process that runs the phases
+ * @pid:	its id, 0 = never started
+ * @pidfd:	becomes readable when it has ended
+ * @kick_fd:	eventfd, becomes readable when a phase begins or ends
+ * @page:	shared with it
+ * @page_fd:	memory behind @page
+ */
+struct child {
+	pid_t pid;
+	int pidfd;
+	int kick_fd;
+	int page_fd;
+	struct phases_page *page;
+};
+
+/* Why the parent stopped watching. */
+enum end { END_EXITED, END_LATE, END_CANCELLED };
+
+const char *selftest_phase_name(enum selftest_phase_id id)
+{
+	static const char * const name[] = {
+#define X(id, word, limit_ms) word,
+		SELFTEST_PHASES(X)
+#undef X
+	};
+
+	return id < SELFTEST_NR_PHASES ? name[id] : "start";
+}
+
+static unsigned int phase_limit_ms(unsigned int id)
+{
+	static const unsigned int limit_ms[] = {
+#define X(id, word, limit_ms) limit_ms,
+		SELFTEST_PHASES(X)
+#undef X
+	};
+
+	/* Before the first phase the child only has to start. */
+	return limit_ms[id < SELFTEST_NR_PHASES ? id : SELFTEST_LIBRARY];
+}
+
+const char *selftest_word_name(enum selftest_word word)
+{
+	static const char * const name[] = {
+#define X(id, word) word,
+		SELFTEST_WORDS(X)
+#undef X
+	};
+
+	return name[word];
+}
+
+const char *selftest_cause_code(enum selftest_cause cause)
+{
+	static const char * const code[] = {
+#define X(id, code, action) code,
+		SELFTEST_CAUSES(X)
+#undef X
+	};
+
+	return code[cause];
+}
+
+const char *selftest_cause_action(enum selftest_cause cause)
+{
+	static const char * const action[] = {
+#define X(id, code, action) action,
+		SELFTEST_CAUSES(X)
+#undef X
+	};
+
+	return action[cause];
+}
+
+/*
+ * 8b/10b below 8 GT/s, 128b/130b from there (PCIe r6.0 4.2.1, 4.2.2); 84 % of that is left with 128-byte payloads and about
+ * 24 bytes around each (an estimate that agrees with measured cards).
+ */
+uint32_t selftest_link_mbs(unsigned int speed_mts, unsigned int width)
+{
+	uint64_t raw_mbs = speed_mts < 8000 ? (uint64_t)speed_mts * width / 10 : (uint64_t)speed_mts * width * 128 / 130 / 8;
+
+	return (uint32_t)(raw_mbs * 84 / 100);
+}
+
+/* All that could steer or slow CUDA, and what could preload other code into the child. Kept: LD_LIBRARY_PATH. */
+static bool env_is_dropped(const char *entry)
+{
+	static const char * const prefix[] = { "CUDA_", "LD_PRELOAD=", "LD_AUDIT=" };
+
+	for (size_t i = 0; i < sizeof(prefix) / sizeof(prefix[0]); i++)
+		if (!strncmp(entry, prefix[i], strlen(prefix[i])))
+			return true;
+	return false;
+}
+
+/* Pointers into the caller's environment; the array is the caller's to free. */
+static char **env_make(void)
+{
+	/* No writes under anybody's home; compiling two small files is cheap. */
+	static char no_cache[] = "CUDA_CACHE_DISABLE=1";
+	size_t nr = 0, kept = 0;
+	char **env;
+
+	while (environ && environ[nr])
+		nr++;
+	env = calloc(nr + 2, sizeof(*env));
+	if (!env)
+		return NULL;
+	for (size_t i = 0; i < nr; i++)
+		if (!env_is_dropped(environ[i]))
+			env[kept++] = environ[i];
+	env[kept] = no_cache;
+	return env;
+}
+
+/*
+ * Between fork() and execve() in a program that may have threads: system calls only. The child must hold nothing of ours: an
+ * unkillable one with our stdout would keep a reader of that pipe waiting (facts: run with a frozen file system).
+ */
+static void child_exec(const struct child *child, pid_t parent, char **env)
+{
+	char * const argv[] = { "softtape", SELFTEST_CHILD_COMMAND, NULL };
+	const struct sigaction by_default = { .sa_handler = SIG_DFL };
+	sigset_t none;
+	int null_fd, page_fd, kick_fd;
+
+	/* Above every number that is about to be overwritten. */
+	null_fd = open("/dev/null", O_RDWR);
+	null_fd = fcntl(null_fd, F_DUPFD, PHASES_KICK_FD + 1);
+	page_fd = fcntl(child->page_fd, F_DUPFD, PHASES_KICK_FD + 1);
+	kick_fd = fcntl(child->kick_fd, F_DUPFD, PHASES_KICK_FD + 1);
+	if (dup2(null_fd, 0) < 0 || dup2(null_fd, 1) < 0 || dup2(null_fd, 2) < 0 || dup2(page_fd, PHASES_PAGE_FD) < 0 ||
+	    dup2(kick_fd, PHASES_KICK_FD) < 0)
+		_exit(126);
+	if (syscall(SYS_close_range, PHASES_KICK_FD + 1, ~0U, 0))
+		for (int fd = PHASES_KICK_FD + 1; fd < CLOSE_MAX; fd++)
+			close(fd);
+
+	/* Ctrl-C in a terminal is for the parent, which then stops the child in order. */
+	setsid();
+	for (int sig = 1; sig < NSIG; sig++)
+		sigaction(sig, &by_default, NULL);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	prctl(PR_SET_PDEATHSIG, SIGTERM);
+	if (getppid() != parent)
+		_exit(126);
+
+	execve("/proc/self/exe", argv, env);
+	_exit(127);
+}
+
+static int child_start(struct child *child)
+{
+	pid_t parent = getpid();
+	char **env;
+
+	env = env_make();
+	if (!env)
+		return -ENOMEM;
+	child->pid = fork();
+	if (!child->pid)
+		child_exec(child, parent, env);
+	free(env);
+	if (child->pid < 0) {
+		child->pid = 0;
+		return -errno;
+	}
+
+	child->pidfd = (int)syscall(SYS_pidfd_open, child->pid, 0);
+	return child->pidfd < 0 ? -errno : 0;
+}
+
+static int child_init(struct child *child, const struct selftest_request *req)
+{
+	*child = (struct child){ .pidfd = -1, .kick_fd = -1, .page_fd = -1, .page = MAP_FAILED };
+
+	child->page_fd = memfd_create("softtape", MFD_CLOEXEC);
+	if (child->page_fd < 0 || ftruncate(child->page_fd, sizeof(*child->page)))
+		return -errno;
+	child->page = mmap(NULL, sizeof(*child->page), PROT_READ | PROT_WRITE, MAP_SHARED, child->page_fd, 0);
+	if (child->page == MAP_FAILED)
+		return -errno;
+	child->kick_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (child->kick_fd < 0)
+		return -errno;
+
+	child->page->magic = PHASES_MAGIC;
+	snprintf(child->page->bdf, sizeof(child->page->bdf), "%s", req->bdf);
+	child->page->link_mbs = selftest_link_mbs(req->speed_mts, req->width);
+	child->page->result.failed = SELFTEST_NR_PHASES;
+	atomic_store(&child->page->phase, SELFTEST_NR_PHASES);
+	return child_start(child);
+}
+
+static void child_exit(struct child *child)
+{
+	if (child->page != MAP_FAILED)
+		munmap(child->page, sizeof(*child->page));
+	if (child->page_fd >= 0)
+		close(child->page_fd);
+	if (child->kick_fd >= 0)
+		close(child->kick_fd);
+	if (child->pidfd >= 0)
+		close(child->pidfd);
+}
+
+/* Whether the child has ended within @ms. */
+static bool child_has_ended(const struct child *child, unsigned int ms)
+{
+	struct pollfd pfd = { .fd = child->pidfd, .events = POLLIN };
+	uint64_t end_ms = phases_now_ms() + ms;
+	int left = (int)ms;
+
+	while (poll(&pfd, 1, left) < 0 && errno == EINTR)
+		left = end_ms > phases_now_ms() ? (int)(end_ms - phases_now_ms()) : 0;
+	return pfd.revents & POLLIN;
+}
+
+static bool child_stop(const struct child *child)
+{
+	atomic_store(&child->page->stop, 1);
+	if (child_has_ended(child, STOP_MS))
+		return true;
+	syscall(SYS_pidfd_send_signal, child->pidfd, SIGTERM, NULL, 0);
+	if (child_has_ended(child, TERM_MS))
+		return true;
+	syscall(SYS_pidfd_send_signal, child->pidfd, SIGKILL, NULL, 0);
+	return child_has_ended(child, KILL_MS);
+}
+
+/* What a child wrote may be anything: numbers into their ranges, text to its end. */
+static void collect(const struct child *child, struct selftest_result *ret)
+{
+	*ret = child->page->result;
+	if ((unsigned int)ret->word >= SELFTEST_NR_WORDS)
+		ret->word = SELFTEST_CRASHED;
+	if ((unsigned int)ret->failed > SELFTEST_NR_PHASES)
+		ret->failed = SELFTEST_NR_PHASES;
+	if ((unsigned int)ret->cause >= SELFTEST_NR_CAUSES)
+		ret->cause = SELFTEST_CAUSE_NONE;
+	for (unsigned int i = 0; i < SELFTEST_NR_PHASES; i++)
+		if ((unsigned int)ret->phase[i].word >= SELFTEST_NR_WORDS)
+			ret->phase[i].word = SELFTEST_CRASHED;
+	ret->error[sizeof(ret->error) - 1] = '\0';
+	ret->name[sizeof(ret->name) - 1] = '\0';
+}
+
+static void report_progress(const struct selftest_request *req, const struct child *child)
+{
+	struct selftest_result so_far;
+
+	if (!req->progress)
+		return;
+	collect(child, &so_far);
+	req->progress(&so_far, req->progress_data);
+}
+
+static int ms_until(uint64_t deadline_ms)
+{
+	uint64_t now_ms = phases_now_ms();
+
+	return deadline_ms > now_ms ? (int)(deadline_ms - now_ms) : 0;
+}
+
+/* Follow the child from phase to phase until it ends, is late, or the caller has enough. */
+static enum end watch(const struct selftest_request *req, const struct child *child)
+{
+	unsigned int phase = SELFTEST_NR_PHASES, done = 0;
+	uint64_t deadline_ms, kicks;
+
+	deadline_ms = phases_now_ms() + (req->limit_ms ? req->limit_ms : phase_limit_ms(phase));
+	for (;;) {
+		struct pollfd pfd[] = {
+			{ .fd = child->pidfd, .events = POLLIN },
+			{ .fd = child->kick_fd, .events = POLLIN },
+			{ .fd = req->cancel_fd, .events = POLLIN },
+		};
+
+		if (poll(pfd, 3, ms_until(deadline_ms)) < 0 && errno != EINTR)
+			return END_LATE;
+		if (pfd[0].revents & POLLIN)
+			return END_EXITED;
+		if (pfd[2].revents & (POLLIN | POLLHUP))
+			return END_CANCELLED;
+		if (pfd[1].revents & POLLIN && read(child->kick_fd, &kicks, sizeof(kicks)) == sizeof(kicks))
+			report_progress(req, child);
+
+		/* The end of the last phase starts a limit of its own: leaving takes time too, or for ever. */
+		if (atomic_load(&child->page->phase) != phase || atomic_load(&child->page->done) != done) {
+			phase = atomic_load(&child->page->phase);
+			done = atomic_load(&child->page->done);
+			deadline_ms = phases_now_ms() + (req->limit_ms ? req->limit_ms : phase_limit_ms(phase));
+		} else if (!ms_until(deadline_ms)) {
+			return END_LATE;
+		}
+	}
+}
+
+/* First word of a small file of procfs or sysfs, "" if it cannot be had. */
+static void read_word(const char *path, char *ret, size_t size)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t len = fd < 0 ? -1 : read(fd, ret, size - 1);
+
+	ret[len > 0 ? len : 0] = '\0';
+	ret[strcspn(ret, " \n")] = '\0';
+	if (fd >= 0)
+		close(fd);
+}
+
+/* "state D in percpu_rwsem_wait": where the kernel holds the child. */
+static void describe_stuck(pid_t pid, char *ret, size_t size)
+{
+	char path[64], stat[200], where[64];
+	const char *state;
+	ssize_t len;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	len = fd < 0 ? -1 : read(fd, stat, sizeof(stat) - 1);
+	if (fd >= 0)
+		close(fd);
+	stat[len > 0 ? len : 0] = '\0';
+	/* The name before it may hold anything, also brackets. */
+	state = strrchr(stat, ')');
+
+	snprintf(path, sizeof(path), "/proc/%d/wchan", pid);
+	read_word(path, where, sizeof(where));
+	snprintf(ret, size, "state %c%s%s", state && state[1] ? state[2] : '?', *where && strcmp(where, "0") ? " in " : "",
+		 *where && strcmp(where, "0") ? where : "");
+}
+
+/* "cuCtxCreate_v2 entered, not back" or "after cuStreamQuery: 600 CUDA_ERROR_NOT_READY". */
+static void describe_call(const struct phases_page *page, char *ret, size_t size)
+{
+	uint32_t call = atomic_load(&page->call);
+	int32_t code = atomic_load(&page->code);
+
+	if (!call)
+		snprintf(ret, size, "before any CUDA call");
+	else if (atomic_load(&page->inside))
+		snprintf(ret, size, "%s entered, not back", cuda_symbol_name(call - 1));
+	else
+		snprintf(ret, size, "after %s: %d %s", cuda_symbol_name(call - 1), code, cuda_code_name(code));
+}
+
+/* The outcome is @word in the phase that was running. */
+static void conclude(struct selftest_result *ret, const struct phases_page *page, enum selftest_word word)
+{
+	uint32_t phase = atomic_load(&page->phase);
+
+	ret->word = word;
+	ret->cause = SELFTEST_CAUSE_NONE;
+	ret->failed = phase < SELFTEST_NR_PHASES ? phase : SELFTEST_NR_PHASES;
+	if (phase >= SELFTEST_NR_PHASES)
+		return;
+	if (ret->phase[phase].word == SELFTEST_RUNNING)
+		ret->phase[phase].ms = (uint32_t)(phases_now_ms() - atomic_load(&page->begin_ms));
+	ret->phase[phase].word = word;
+}
+
+static void host_error(struct selftest_result *ret, const char *what, const char *why)
+{
+	ret->word = SELFTEST_NOT_TESTABLE;
+	ret->cause = SELFTEST_HOST_ERROR;
+	snprintf(ret->error, sizeof(ret->error), "%s: %s", what, why);
+}
+
+/* The child has ended without saying that it was done. */
+static void judge_death(const struct child *child, struct selftest_result *ret)
+{
+	siginfo_t info = { 0 };
+	char call[100], how[60];
+
+	/* Somebody else may have reaped it (SIGCHLD ignored): then how it ended is unknown, that it did is not. */
+	if (waitid(P_PID, (id_t)child->pid, &info, WEXITED | WNOHANG) || !info.si_pid)
+		snprintf(how, sizeof(how), "ended");
+	else if (info.si_code == CLD_EXITED)
+		snprintf(how, sizeof(how), "exited with status %d", info.si_status);
+	else
+		snprintf(how, sizeof(how), "killed by signal %d (%s)", info.si_status, strsignal(info.si_status));
+
+	if (atomic_load(&child->page->phase) >= SELFTEST_NR_PHASES) {
+		host_error(ret, "test process did not start", how);
+		return;
+	}
+	conclude(ret, child->page, SELFTEST_CRASHED);
+	describe_call(child->page, call, sizeof(call));
+	snprintf(ret->error, sizeof(ret->error), "test process %s, %s", how, call);
+}
+
+/* The child is late: stop it, and say where it was before it was disturbed. */
+static void judge_late(const struct child *child, struct selftest_result *ret)
+{
+	uint64_t begin_ms = atomic_load(&child->page->begin_ms), late_ms = phases_now_ms() - begin_ms;
+	char call[100], stuck[100];
+	bool ended;
+
+	describe_call(child->page, call, sizeof(call));
+	describe_stuck(child->pid, stuck, sizeof(stuck));
+	ended = child_stop(child);
+	collect(child, ret);
+	if (atomic_load(&child->page->phase) >= SELFTEST_NR_PHASES) {
+		host_error(ret, "test process did not start", stuck);
+		return;
+	}
+	conclude(ret, child->page, SELFTEST_HUNG);
+	snprintf(ret->error, sizeof(ret->error), "no answer for %u.%u s: %s, %s%s", (unsigned int)(late_ms / 1000),
+		 (unsigned int)(late_ms % 1000 / 100), call, stuck, ended ? "" : "; cannot be killed, left behind");
+}
+
+static void judge_cancelled(const struct child *child, struct selftest_result *ret)
+{
+	bool ended = child_stop(child);
+
+	collect(child, ret);
+	conclude(ret, child->page, SELFTEST_CANCELLED);
+	snprintf(ret->error, sizeof(ret->error), "stopped on request%s", ended ? "" : "; the test process cannot be killed");
+}
+
+/* Vendor id of a card that is gone: all ones, or no such file. A file that may not be read tells nothing. */
+static bool config_is_gone(const char *path)
+{
+	unsigned char vendor[2] = { 0 };
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t len;
+
+	if (fd < 0)
+		return errno == ENOENT;
+	len = read(fd, vendor, sizeof(vendor));
+	close(fd);
+	return len == sizeof(vendor) && vendor[0] == 0xff && vendor[1] == 0xff;
+}
+
+/* Twice, 10 ms apart: a card that is just being reset also answers all ones. */
+static bool card_is_lost(const char *path)
+{
+	const struct timespec pause = { .tv_nsec = 10000000 };
+
+	if (!path || !config_is_gone(path))
+		return false;
+	nanosleep(&pause, NULL);
+	return config_is_gone(path);
+}
+
+static void judge_lost(struct selftest_result *ret)
+{
+	char before[sizeof(ret->error)];
+
+	snprintf(before, sizeof(before), "%s", ret->error);
+	snprintf(ret->error, sizeof(ret->error), "the card left the bus%s%.300s", *before ? ": " : "", before);
+	ret->word = SELFTEST_LOST;
+	ret->cause = SELFTEST_CAUSE_NONE;
+	if (ret->failed < SELFTEST_NR_PHASES)
+		ret->phase[ret->failed].word = SELFTEST_LOST;
+}
+
+static void judge(const struct selftest_request *req, const struct child *child, enum end end, struct selftest_result *ret)
+{
+	collect(child, ret);
+	if (end == END_CANCELLED)
+		judge_cancelled(child, ret);
+	else if (end == END_LATE)
+		judge_late(child, ret);
+	else if (!atomic_load(&child->page->done))
+		judge_death(child, ret);
+
+	if (ret->word != SELFTEST_PASS && ret->word != SELFTEST_DEGRADED && ret->word != SELFTEST_CANCELLED &&
+	    card_is_lost(req->config_path))
+		judge_lost(ret);
+	/* The process table entry; nothing to do when it is not there or the child lives on. */
+	waitpid(child->pid, NULL, WNOHANG);
+}
+
+void selftest_run(const struct selftest_request *req, struct selftest_result *ret)
+{
+	struct child child;
+	int err;
+
+	*ret = (struct selftest_result){ .failed = SELFTEST_NR_PHASES };
+	err = child_init(&child, req);
+	if (!err) {
+		judge(req, &child, watch(req, &child), ret);
+	} else {
+		if (child.pid) {
+			kill(child.pid, SIGKILL);
+			waitpid(child.pid, NULL, WNOHANG);
+		}
+		host_error(ret, "cannot start the test process", strerror(-err));
+	}
+	child_exit(&child);
+	if (req->progress)
+		req->progress(ret, req->progress_data);
+}
+
+int selftest_child(void)
+{
+	struct phases_page *page = MAP_FAILED;
+	struct stat st;
+
+	/* By size first: touching a page behind the end of a shorter file is a signal. */
+	if (!fstat(PHASES_PAGE_FD, &st) && st.st_size == sizeof(*page))
+		page = mmap(NULL, sizeof(*page), PROT_READ | PROT_WRITE, MAP_SHARED, PHASES_PAGE_FD, 0);
+	if (page == MAP_FAILED || page->magic != PHASES_MAGIC) {
+		fprintf(stderr, "softtape: %s is for softtape itself\n", SELFTEST_CHILD_COMMAND);
+		return 2;
+	}
+	phases_run(page, PHASES_KICK_FD);
+	/* Not exit(): no destructor of a CUDA library may run after the verdict. */
+	_exit(0);
+}
