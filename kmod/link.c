@@ -199,49 +199,58 @@ static void clear_directly(struct pci_dev *card)
 	clear_l1ss(port);
 }
 
-static bool states_left(struct pci_dev *card)
+/* Which of the three link states are on; none when the card does not answer. */
+static void read_states(struct pci_dev *card, bool on[SOFTTAPE_D3COLD])
 {
-	const struct softtape_policy policy = { .d3cold = SOFTTAPE_D3COLD_KEEP };
 	struct softtape_link link;
 	struct softtape_view view;
-	struct softtape_plan plan;
-
-	if (softtape_link_read(card, &link))
-		return false;
+	bool read = !softtape_link_read(card, &link);
+	int i;
 
 	softtape_view_make(&link, &view);
-	softtape_plan_make(&view, &policy, &plan);
-	return plan.nr > 0;
+	for (i = 0; i < SOFTTAPE_D3COLD; i++)
+		on[i] = read && softtape_value_on(view.item[i]);
 }
 
 /**
  * softtape_link_settle - disable ASPM, Clock PM and L1 substates on a card's link
  * @card:	the matched function, with a downstream port above
  * @policy:	its aspm value decides; nothing is done with keep or dry_run
- * @outcome:	refusal is set for the three items; whether one is still on is for the caller to read back
+ * @outcome:	refusal is set for the three items, from what the registers say afterwards
  *
  * The core is told even when the registers are clear, so that a later change of its policy does not switch the states
  * on. Its return value says who refuses, never that something was done: it is 0 without CONFIG_PCIEASPM, and for bits
  * that changed behind its back (include/linux/pci.h; aspm.c:pcie_config_aspm_link). May sleep.
+ *
+ * Return: what the core said:
+ * * %0		- told
+ * * %-EPERM	- the OS has no control over ASPM (firmware)
+ * * %-EINVAL	- the core keeps no state for this link: pcie_aspm=off, or enumeration has not ended
  */
-void softtape_link_settle(struct pci_dev *card, const struct softtape_policy *policy,
-			  struct softtape_outcome *outcome)
+int softtape_link_settle(struct pci_dev *card, const struct softtape_policy *policy,
+			 struct softtape_outcome *outcome)
 {
 	enum softtape_reason refusal = SOFTTAPE_R_REFUSED_READBACK;
+	bool on[SOFTTAPE_D3COLD];
 	int ret, i;
 
 	if (policy->aspm == SOFTTAPE_ASPM_KEEP || policy->dry_run)
-		return;
+		return 0;
 
 	ret = pci_disable_link_state(card, PCIE_LINK_STATE_L0S | PCIE_LINK_STATE_L1 | PCIE_LINK_STATE_CLKPM);
-	if ((!ret || policy->aspm == SOFTTAPE_ASPM_FORCE) && states_left(card))
-		clear_directly(card);
-
 	if (ret && policy->aspm != SOFTTAPE_ASPM_FORCE)
 		refusal = ret == -EPERM ? SOFTTAPE_R_REFUSED_FIRMWARE : SOFTTAPE_R_REFUSED_CORE;
 
+	read_states(card, on);
+	if (refusal == SOFTTAPE_R_REFUSED_READBACK && memchr(on, true, sizeof(on))) {
+		clear_directly(card);
+		read_states(card, on);
+	}
+
 	for (i = 0; i < SOFTTAPE_D3COLD; i++)
-		outcome->refusal[i] = refusal;
+		outcome->refusal[i] = on[i] ? refusal : SOFTTAPE_R_NONE;
+
+	return ret;
 }
 
 static int wait_training_ended(struct pci_dev *port)

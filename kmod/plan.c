@@ -119,7 +119,11 @@ void softtape_view_make(const struct softtape_link *link, struct softtape_view *
 	ret_view->tls = link->port.lnkctl2 & PCI_EXP_LNKCTL2_TLS;
 }
 
-static bool item_on(enum softtape_value value)
+/**
+ * softtape_value_on - is something enabled?
+ * @value:	any enum softtape_value
+ */
+bool softtape_value_on(enum softtape_value value)
 {
 	return value != SOFTTAPE_OFF && value != SOFTTAPE_UNSUPPORTED && value != SOFTTAPE_UNKNOWN;
 }
@@ -187,7 +191,7 @@ void softtape_plan_make(const struct softtape_view *view, const struct softtape_
 	memset(ret_plan, 0, sizeof(*ret_plan));
 
 	for (i = 0; i < SOFTTAPE_NR_ITEMS; i++)
-		if (item_on(view->item[i]) && item_wanted_off(i, policy))
+		if (softtape_value_on(view->item[i]) && item_wanted_off(i, policy))
 			add_step(ret_plan, i, view->item[i], SOFTTAPE_OFF, false);
 
 	ret_plan->cap = plan_cap(view, policy->speed, ret_plan);
@@ -210,19 +214,19 @@ enum softtape_cap softtape_cap_judge(__u8 cap, __u8 tls)
 
 static enum softtape_reason item_reason(enum softtape_item item, const struct softtape_policy *policy,
 					enum softtape_value first, enum softtape_value now,
-					enum softtape_reason refusal)
+					const struct softtape_outcome *outcome)
 {
-	if (now == SOFTTAPE_UNKNOWN || (now == SOFTTAPE_UNSUPPORTED && !item_on(first)))
+	if (now == SOFTTAPE_UNKNOWN || (now == SOFTTAPE_UNSUPPORTED && !softtape_value_on(first)))
 		return SOFTTAPE_R_NONE;
 	if (!item_wanted_off(item, policy))
 		return SOFTTAPE_R_KEEP;
-	if (!item_on(now))
-		return item_on(first) ? SOFTTAPE_R_WAS : SOFTTAPE_R_UNCHANGED;
+	if (!softtape_value_on(now))
+		return softtape_value_on(first) ? SOFTTAPE_R_WAS : SOFTTAPE_R_UNCHANGED;
 	if (policy->dry_run)
 		return SOFTTAPE_R_WOULD;
-	if (refusal != SOFTTAPE_R_NONE)
-		return refusal;
-	return item_on(first) ? SOFTTAPE_R_REFUSED_READBACK : SOFTTAPE_R_REFUSED_DRIVER;
+	if (outcome->refusal[item] != SOFTTAPE_R_NONE)
+		return outcome->refusal[item];
+	return outcome->bound ? SOFTTAPE_R_REFUSED_DRIVER : SOFTTAPE_R_REFUSED_READBACK;
 }
 
 static void count_cap(enum softtape_cap cap, int *wanted, int *took)
@@ -253,10 +257,10 @@ static enum softtape_state judge_state(const struct softtape_report *report, con
 		return SOFTTAPE_DRY_RUN;
 
 	for (i = 0; i < SOFTTAPE_D3COLD; i++) {
-		if (!item_wanted_off(i, policy) || (!item_on(report->was[i]) && !item_on(report->value[i])))
+		if (!item_wanted_off(i, policy) || (!softtape_value_on(report->was[i]) && !softtape_value_on(report->value[i])))
 			continue;
 		wanted++;
-		if (!item_on(report->value[i]))
+		if (!softtape_value_on(report->value[i]))
 			took++;
 	}
 
@@ -288,7 +292,7 @@ void softtape_report_make(struct softtape_report *report, const struct softtape_
 	for (i = 0; i < SOFTTAPE_NR_ITEMS; i++) {
 		report->was[i] = first->item[i];
 		report->value[i] = now->item[i];
-		report->reason[i] = item_reason(i, policy, first->item[i], now->item[i], outcome->refusal[i]);
+		report->reason[i] = item_reason(i, policy, first->item[i], now->item[i], outcome);
 	}
 
 	report->view = *now;

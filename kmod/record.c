@@ -16,7 +16,7 @@
  * Locks, outermost first: rescan lock, device locks of the slot's functions (by trylock outside of callbacks that come
  * with them), record->lock, records_lock. DEL_DEVICE comes with the rescan lock held and takes record->lock, so the
  * link state that the core frees after it stays while record->lock is held. No callback takes the rescan lock or waits
- * for the work; a dead record is freed by its own work.
+ * for the work; a dead record is freed by a work of its own.
  */
 #include <linux/list.h>
 #include <linux/mutex.h>
@@ -49,6 +49,7 @@
  * @looked:	@first is valid
  * @capped:	the cap step was carried out, refused or found unneeded
  * @final:	the final line was printed
+ * @untold:	the core did not take the states as disabled; may have been too early to ask
  * @first:	the link at first look
  * @outcome:	what the steps came to
  * @no_d3cold:	bit per function: D3cold was forbidden by us
@@ -60,6 +61,7 @@
  * @after:	reason for the next run of @work; records_lock
  * @started:	when the record was made, in jiffies
  * @work:	moment B and everything else that needs the rescan lock
+ * @burial:	ends @work and frees the record
  */
 struct record {
 	struct list_head node;
@@ -72,6 +74,7 @@ struct record {
 	bool looked;
 	bool capped;
 	bool final;
+	bool untold;
 	struct softtape_view first;
 	struct softtape_outcome outcome;
 	u8 no_d3cold;
@@ -83,6 +86,7 @@ struct record {
 	const char *after;
 	unsigned long started;
 	struct delayed_work work;
+	struct work_struct burial;
 };
 
 static LIST_HEAD(records);
@@ -336,10 +340,8 @@ static void restore_tls(struct record *record)
 /* Have the link states disabled, unless that is done and holds, or the user chose otherwise in the link/ files since. */
 static void settle(struct record *record, bool again)
 {
-	bool core_was_late = record->outcome.refusal[SOFTTAPE_ASPM] == SOFTTAPE_R_REFUSED_CORE;
-
-	if (softtape_link_port(record->owner) && (!record->final || again || core_was_late))
-		softtape_link_settle(record->owner, &softtape_policy, &record->outcome);
+	if (softtape_link_port(record->owner) && (!record->final || again || record->untold))
+		record->untold = softtape_link_settle(record->owner, &softtape_policy, &record->outcome);
 }
 
 static void conclude(struct record *record, const char *after)
@@ -355,6 +357,7 @@ static void conclude(struct record *record, const char *after)
 		return;
 
 	check_cap(record, &now);
+	record->outcome.bound = softtape_link_bound(record->owner);
 	report_init(record, &report);
 	softtape_report_make(&report, &record->first, &now, &softtape_policy, &record->outcome);
 	publish(record, &report, after);
@@ -510,28 +513,11 @@ out_sleep:
 	return ret;
 }
 
-static bool is_dead(struct record *record)
-{
-	bool dead;
-
-	mutex_lock(&record->lock);
-	dead = record->dead;
-	mutex_unlock(&record->lock);
-
-	return dead;
-}
-
 static void record_work(struct work_struct *work)
 {
 	struct record *record = container_of(work, struct record, work.work);
 	const char *after;
 	int ret;
-
-	if (is_dead(record)) {
-		pci_dev_put(record->owner);
-		kfree(record);
-		return;
-	}
 
 	spin_lock(&records_lock);
 	after = record->after;
@@ -545,7 +531,7 @@ static void record_work(struct work_struct *work)
 	if (!ret)
 		return;
 
-	/* Under the lock, so that the run which bury() asks for is not put off. */
+	/* Under the lock, so that nothing is queued behind the back of a burial. */
 	mutex_lock(&record->lock);
 	if (!record->dead)
 		queue_work_after(record, after, time_before(jiffies, record->started + RETRY_FAST_FOR) ?
@@ -553,14 +539,26 @@ static void record_work(struct work_struct *work)
 	mutex_unlock(&record->lock);
 }
 
-/* Gone from the list, so nobody finds it any more; what is left is the work, which frees it. */
+static void record_burial(struct work_struct *work)
+{
+	struct record *record = container_of(work, struct record, burial);
+
+	cancel_delayed_work_sync(&record->work);
+	pci_dev_put(record->owner);
+	kfree(record);
+}
+
+/*
+ * Gone from the list, so nobody finds it any more. The work may still run, and may wait for the rescan lock that our
+ * caller holds: it is waited for elsewhere.
+ */
 static void bury(struct record *record)
 {
 	mutex_lock(&record->lock);
 	record->dead = true;
 	mutex_unlock(&record->lock);
 
-	mod_delayed_work(workqueue, &record->work, 0);
+	queue_work(workqueue, &record->burial);
 }
 
 static struct record *record_new(struct pci_dev *pdev, const struct softtape_card *card)
@@ -583,6 +581,7 @@ static struct record *record_new(struct pci_dev *pdev, const struct softtape_car
 	record->started = jiffies;
 	mutex_init(&record->lock);
 	INIT_DELAYED_WORK(&record->work, record_work);
+	INIT_WORK(&record->burial, record_burial);
 
 	report_init(record, &record->snapshot);
 	record->snapshot.state = SOFTTAPE_PENDING;

@@ -262,8 +262,8 @@ enum softtape_reason {
 	SOFTTAPE_R_KEEP,		/* (keep): the policy leaves it alone */
 	SOFTTAPE_R_REFUSED_FIRMWARE,	/* the OS has no control over ASPM (-EPERM) */
 	SOFTTAPE_R_REFUSED_CORE,	/* the kernel keeps no state for this link (-EINVAL), as with pcie_aspm=off */
-	SOFTTAPE_R_REFUSED_READBACK,	/* written, and the register still shows it on */
-	SOFTTAPE_R_REFUSED_DRIVER,	/* off at first, on again after a driver bound */
+	SOFTTAPE_R_REFUSED_READBACK,	/* the register shows it on, after a write or again */
+	SOFTTAPE_R_REFUSED_DRIVER,	/* went off, and is on again with a driver bound */
 	SOFTTAPE_R_WOULD,		/* (would be off): a dry run */
 };
 
@@ -280,12 +280,15 @@ enum softtape_state {
 
 /**
  * struct softtape_outcome - what carrying out a plan came to
- * @refusal:	per item SOFTTAPE_R_NONE or the SOFTTAPE_R_REFUSED_* that applies when the item is still on
+ * @refusal:	per item the SOFTTAPE_R_REFUSED_* of an item that stayed on when it was to be switched off, else
+ *		SOFTTAPE_R_NONE
+ * @bound:	a driver is bound: an item that came back is put down to it
  * @cap:	final answer on the cap
  * @cap_to:	Target Link Speed the plan asks for; 0 without a step
  */
 struct softtape_outcome {
 	enum softtape_reason refusal[SOFTTAPE_NR_ITEMS];
+	bool bound;
 	enum softtape_cap cap;
 	__u8 cap_to;
 };
@@ -349,6 +352,7 @@ const char *softtape_policy_accepts(const char *key);
 int softtape_policy_set(struct softtape_policy *policy, const char *key, const char *value);
 
 /* plan.c */
+bool softtape_value_on(enum softtape_value value);
 void softtape_view_make(const struct softtape_link *link, struct softtape_view *ret_view);
 void softtape_plan_make(const struct softtape_view *view, const struct softtape_policy *policy,
 			struct softtape_plan *ret_plan);
