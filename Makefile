@@ -62,9 +62,9 @@ demo: ## show the whole story on an emulated card in a virtual machine; CARD=FIL
 	$(Q)tests/boot/demo $(if $(CARD),"$(CARD)")
 
 .PHONY: test
-test: ## everything that CI runs: static gates, unit tests, cases, install, DKMS builds, virtual machine scenarios
+test: ## everything that CI runs: static gates, unit tests, cases, DKMS builds and install, virtual machine scenarios
 	$(Q)scripts/deps test
-	$(Q)scripts/test check user install dkms boot
+	$(Q)scripts/test check user dkms boot
 
 .PHONY: check
 check: ## the static gates alone: warnings, sparse, checkpatch, clang-tidy, cppcheck, shellcheck, house rules
@@ -73,7 +73,7 @@ check: ## the static gates alone: warnings, sparse, checkpatch, clang-tidy, cppc
 .PHONY: prove
 prove: ## what takes too long for CI: every kernel of the DKMS builds, every scenario, full lengths
 	$(Q)scripts/deps test
-	$(Q)PROVE=1 scripts/test check user install dkms boot
+	$(Q)PROVE=1 scripts/test check user dkms boot
 
 .PHONY: bench
 bench: helper ## sizes of the module and the helper; KDIR= as for module
