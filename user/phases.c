@@ -32,9 +32,10 @@
 /* A poll this far apart costs at most 1 % of a 10 ms launch and no CPU to speak of. */
 #define POLL_NS			100000
 
-#define KNOWN_SEED		0x104100
-#define VRAM_SEED		0x1b87
-#define COPY_SEED		0xc0b1ed
+/* The first three words of SHA-256: any numbers do. */
+#define KNOWN_SEED		0x6a09e667
+#define VRAM_SEED		0xbb67ae85
+#define COPY_SEED		0x3c6ef372
 
 /**
  * struct test - one run

@@ -1,0 +1,216 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""Run the kernels of user/ptx as they stand, instruction by instruction, and print what they leave in memory.
+
+Takes exactly the instructions the files use and stops at anything else. Knows nothing of what a kernel is meant to compute:
+it follows the PTX ISA's description of each instruction, so that its results can disagree with the host's.
+
+	emulate.py known SEED			all words of known_answer, one "index value" per line
+	emulate.py pattern FIRST ITEMS SEED	memory_fill over ITEMS items, then memory_check with a few words disturbed
+"""
+import math
+import pathlib
+import re
+import struct
+import sys
+
+PTX = pathlib.Path(__file__).resolve().parents[2] / "user" / "ptx"
+BITS = {"u32": 32, "b32": 32, "u64": 64, "b64": 64, "f32": 32, "f64": 64}
+BASE = 0x10000
+
+
+def f32(value):
+    """Round to single precision, to nearest even."""
+    return struct.unpack("<f", struct.pack("<f", value))[0]
+
+
+def sqrt32(value):
+    """Correctly rounded single square root: a double has more than twice the digits, so rounding twice is harmless."""
+    return f32(math.sqrt(value))
+
+
+class Kernel:
+    """The parsed body of one entry: parameters, labels, instructions as lists of (guard, opcode, operands)."""
+
+    def __init__(self, text, name):
+        text = re.sub(r"//[^\n]*", "", text)
+        head, body = re.search(rf"\.visible \.entry {name}\((.*?)\)\s*\{{(.*?)\n\}}", text, re.S).groups()
+        self.params = re.findall(r"\.param \.u64 (\w+)", head)
+        self.kind, self.code, self.labels = {}, [], {}
+        for line in re.split(r"[;\n]", re.sub(r"^(\w+:)", r"\1\n", body, flags=re.M)):
+            self.add(line.strip())
+
+    def add(self, line):
+        if not line or line.startswith(".shared"):
+            return
+        if line.endswith(":"):
+            self.labels[line[:-1]] = len(self.code)
+        elif line.startswith(".reg"):
+            for reg in re.findall(r"%\w+(?:<\d+>)?", line):
+                many = re.match(r"(%\w+)<(\d+)>", reg)
+                for one in [f"{many[1]}{i}" for i in range(int(many[2]))] if many else [reg]:
+                    self.kind[one] = line.split()[1][1:]
+        else:
+            guard = re.match(r"@(%\w+)\s+", line)
+            line = line[guard.end():] if guard else line
+            op, _, rest = line.partition("\t") if "\t" in line else line.partition(" ")
+            args = [a.strip() for a in re.findall(r"\{[^}]*\}|\[[^\]]*\]|[^,\s{}\[\]]+", rest)]
+            self.code.append((guard[1] if guard else None, op, args))
+
+
+class Thread:
+    """Registers and place of one thread; run() goes on until a barrier or the end."""
+
+    def __init__(self, kernel, special, params, memory, shared):
+        self.k, self.memory, self.shared = kernel, memory, shared
+        self.regs, self.pc, self.alive = dict(special), 0, True
+        self.params = dict(zip(kernel.params, params))
+
+    def value(self, text):
+        if text in self.regs:
+            return self.regs[text]
+        if text.startswith("0f"):
+            return struct.unpack(">f", bytes.fromhex(text[2:]))[0]
+        if text == "share":
+            return 0
+        return int(text, 0)
+
+    def place(self, text):
+        base, _, offset = text[1:-1].partition("+")
+        return self.regs[base] + int(offset or 0)
+
+    def run(self):
+        """Return True at a barrier, False at the end."""
+        while True:
+            guard, op, args = self.k.code[self.pc]
+            self.pc += 1
+            if guard and not self.regs[guard]:
+                continue
+            if op == "ret":
+                self.alive = False
+                return False
+            if op == "bar.sync":
+                return True
+            if op == "bra":
+                self.pc = self.k.labels[args[0]]
+            elif op.startswith(("ld.", "st.", "atom.")):
+                self.access(op, args)
+            else:
+                self.compute(op, args)
+
+    def access(self, op, args):
+        kind = op.rsplit(".", 1)[1]
+        size = BITS[kind] // 8
+        memory = self.shared if ".shared" in op else self.memory
+        if op.startswith("ld.param"):
+            self.regs[args[0]] = self.params[args[1][1:-1]]
+        elif op in ("ld.global.cv.v4.u32", "ld.global.cv.u32", "ld.shared.u32"):
+            names = re.findall(r"%\w+", args[0])
+            at = self.place(args[1])
+            assert at % (size * len(names)) == 0, "misaligned load"
+            for i, name in enumerate(names):
+                self.regs[name] = int.from_bytes(memory[at + size * i:at + size * (i + 1)], "little")
+        elif op in ("st.global.v4.u32", "st.global.u32", "st.global.u64", "st.shared.u32"):
+            names = re.findall(r"%\w+", args[1])
+            at = self.place(args[0])
+            assert at % (size * len(names)) == 0, "misaligned store"
+            for i, name in enumerate(names):
+                memory[at + size * i:at + size * (i + 1)] = self.regs[name].to_bytes(size, "little")
+        else:
+            self.atomic(op, args, size)
+
+    def atomic(self, op, args, size):
+        at = self.place(args[1])
+        old, operand = int.from_bytes(self.memory[at:at + size], "little"), self.value(args[2])
+        new = {"atom.global.add.u32": lambda: old + operand, "atom.global.add.u64": lambda: old + operand,
+               "atom.global.xor.b32": lambda: old ^ operand, "atom.global.max.u32": lambda: max(old, operand)}[op]()
+        self.memory[at:at + size] = (new % (1 << 8 * size)).to_bytes(size, "little")
+        self.regs[args[0]] = old
+
+    def compute(self, op, args):
+        if op == "mov.b64" and args[0].startswith("{"):
+            bits = struct.unpack("<Q", struct.pack("<d", self.regs[args[1]]))[0]
+            low, high = re.findall(r"%\w+", args[0])
+            self.regs[low], self.regs[high] = bits & 0xffffffff, bits >> 32
+            return
+        values = [self.value(a) for a in args[1:]]
+        kind = op.rsplit(".", 1)[1]
+        if op == "mov.b32" and self.k.kind[args[1]] == "f32":
+            result = struct.unpack("<I", struct.pack("<f", values[0]))[0]
+        else:
+            result = OPS[op](*values)
+        if self.k.kind[args[0]] in ("u32", "u64"):
+            assert result >= 0
+            result %= 1 << BITS[self.k.kind[args[0]]]
+        assert kind in BITS
+        self.regs[args[0]] = result
+
+
+def fma32(a, b, c):
+    """Exact product and sum as integers where they are; one rounding."""
+    assert a == int(a) and b == int(b) and c == int(c)
+    return f32(int(a) * int(b) + int(c))
+
+
+OPS = {
+    "mov.u32": lambda a: a, "mov.u64": lambda a: a, "cvta.to.global.u64": lambda a: a,
+    "cvt.u32.u64": lambda a: a & 0xffffffff, "cvt.u64.u32": lambda a: a,
+    "cvt.rn.f32.u32": lambda a: f32(float(a)), "cvt.rn.f64.u32": float, "cvt.rzi.u32.f32": int,
+    "add.u32": lambda a, b: a + b, "add.u64": lambda a, b: a + b, "sub.u32": lambda a, b: (a - b) & 0xffffffff,
+    "mul.lo.u32": lambda a, b: a * b, "mul.hi.u32": lambda a, b: a * b >> 32, "mul.wide.u32": lambda a, b: a * b,
+    "mad.lo.u32": lambda a, b, c: a * b + c, "rem.u32": lambda a, b: a % b,
+    "and.b32": lambda a, b: a & b, "or.b32": lambda a, b: a | b, "xor.b32": lambda a, b: a ^ b,
+    "shl.b32": lambda a, b: a << min(b, 32), "shl.b64": lambda a, b: a << min(b, 64),
+    "shr.u32": lambda a, b: a >> min(b, 32), "shr.u64": lambda a, b: a >> min(b, 64),
+    "popc.b32": lambda a: bin(a).count("1"), "clz.b32": lambda a: 32 - a.bit_length(),
+    "setp.ge.u64": lambda a, b: a >= b, "setp.eq.u64": lambda a, b: a == b, "setp.eq.u32": lambda a, b: a == b,
+    "setp.ge.u32": lambda a, b: a >= b, "setp.ne.u32": lambda a, b: a != b, "setp.lt.u32": lambda a, b: a < b,
+    "fma.rn.f32": fma32, "add.rn.f32": lambda a, b: f32(a + b), "mul.rn.f32": lambda a, b: f32(a * b),
+    "div.rn.f32": lambda a, b: f32(a / b), "sqrt.rn.f32": sqrt32, "div.rn.f64": lambda a, b: a / b,
+}
+BITS["pred"] = 1
+
+
+def launch(kernel, blocks, threads, params, memory):
+    """Run block after block; inside a block every thread up to the next barrier, then again."""
+    for block in range(blocks):
+        shared = bytearray(1024)
+        team = [Thread(kernel, {"%tid.x": t, "%ctaid.x": block, "%ntid.x": threads, "%nctaid.x": blocks},
+                       params, memory, shared) for t in range(threads)]
+        while any([t.run() for t in team if t.alive]):
+            pass
+
+
+def words(memory, at, number):
+    return struct.unpack_from(f"<{number}I", memory, at)
+
+
+def known(seed):
+    memory = bytearray(BASE + 65536)
+    launch(Kernel((PTX / "known.ptx").read_text(), "known_answer"), 16, 256, [BASE, seed], memory)
+    for index, value in enumerate(words(memory, BASE, 16384)):
+        print(index, value)
+
+
+def pattern(first, items, seed):
+    """Prints the words of the fill, then a check of the whole, then one of the disturbed words as memory_check sees them."""
+    text = (PTX / "memory.ptx").read_text()
+    memory = bytearray(BASE + items * 16 + 1024)
+    report = BASE + items * 16
+    launch(Kernel(text, "memory_fill"), 3, 32, [BASE, items, first, seed], memory)
+    for index, value in enumerate(words(memory, BASE, items * 4)):
+        print("word", first * 4 + index, value)
+    launch(Kernel(text, "memory_check"), 2, 32, [BASE, items, first, seed, report], memory)
+    print("clean", *words(memory, report, 3))
+    for bad in (1, items * 2 + 2, items * 4 - 1):
+        memory[BASE + bad * 4] ^= 0x10
+    launch(Kernel(text, "memory_check"), 2, 32, [BASE, items, first, seed, report], memory)
+    print("disturbed", *words(memory, report, 3))
+    for slot in range(words(memory, report + 8, 1)[0]):
+        number, expected, got, again = struct.unpack_from("<QIII", memory, report + 16 + 32 * slot)
+        print("record", number, expected, got, again)
+
+
+if __name__ == "__main__":
+    numbers = [int(a, 0) for a in sys.argv[2:]]
+    {"known": known, "pattern": pattern}[sys.argv[1]](*numbers)
