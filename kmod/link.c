@@ -339,12 +339,12 @@ int softtape_link_set_tls(struct pci_dev *port, __u8 from, __u8 to)
 	return lnkctl2 & PCI_EXP_LNKCTL2_TLS;
 }
 
-static bool within_cap(struct pci_dev *port, __u8 cap)
+static bool runs_within(struct pci_dev *port, __u8 speed)
 {
 	u16 lnksta;
 
 	return !pcie_capability_read_word(port, PCI_EXP_LNKSTA, &lnksta) && lnksta != 0xffff &&
-	       (lnksta & PCI_EXP_LNKSTA_CLS) <= cap;
+	       (lnksta & PCI_EXP_LNKSTA_CLS) <= speed;
 }
 
 /**
@@ -375,9 +375,9 @@ enum softtape_cap softtape_link_cap(struct pci_dev *card, __u8 cap, const struct
 	if (tls < 0)
 		return SOFTTAPE_CAP_REFUSED_READBACK;
 
-	result = softtape_cap_judge(cap, tls);
+	result = softtape_cap_judge(cap, old, tls);
 	if (result != SOFTTAPE_CAP_REFUSED_READBACK &&
-	    (!step->retrain || (!retrain(port, card) && within_cap(port, cap))))
+	    (!step->retrain || (!retrain(port, card) && runs_within(port, tls))))
 		return result;
 
 	if (tls != old)

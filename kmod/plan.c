@@ -200,16 +200,17 @@ void softtape_plan_make(const struct softtape_view *view, const struct softtape_
 /**
  * softtape_cap_judge - name what a port made of a target speed that was written
  * @cap:	speed asked for, 1-4
+ * @old:	Target Link Speed before the write
  * @tls:	Target Link Speed read back
  *
- * Return: SOFTTAPE_CAP_SET, SOFTTAPE_CAP_CLAMPED (within the cap, another value: the port's own limit, or a register
- * that clamps as the CMP 170HX's does [report: cmp170hx-zh]), or SOFTTAPE_CAP_REFUSED_READBACK.
+ * Return: SOFTTAPE_CAP_SET; SOFTTAPE_CAP_CLAMPED when the port took another value (its own limit, or a register that
+ * clamps as the CMP 170HX's does [report: cmp170hx-zh]); SOFTTAPE_CAP_REFUSED_READBACK when it took none.
  */
-enum softtape_cap softtape_cap_judge(__u8 cap, __u8 tls)
+enum softtape_cap softtape_cap_judge(__u8 cap, __u8 old, __u8 tls)
 {
 	if (tls == cap)
 		return SOFTTAPE_CAP_SET;
-	return tls && tls < cap ? SOFTTAPE_CAP_CLAMPED : SOFTTAPE_CAP_REFUSED_READBACK;
+	return tls && (tls < cap || tls < old) ? SOFTTAPE_CAP_CLAMPED : SOFTTAPE_CAP_REFUSED_READBACK;
 }
 
 static enum softtape_reason item_reason(enum softtape_item item, const struct softtape_policy *policy,
@@ -229,13 +230,15 @@ static enum softtape_reason item_reason(enum softtape_item item, const struct so
 	return outcome->bound ? SOFTTAPE_R_REFUSED_DRIVER : SOFTTAPE_R_REFUSED_READBACK;
 }
 
-static void count_cap(enum softtape_cap cap, int *wanted, int *took)
+static void count_cap(const struct softtape_report *report, __u8 cap, int *wanted, int *took)
 {
-	switch (cap) {
+	switch (report->cap) {
 	case SOFTTAPE_CAP_SET:
 	case SOFTTAPE_CAP_CLAMPED:
 		(*wanted)++;
-		(*took)++;
+		/* A port that went down, but not as far as asked, did not do what was wanted. */
+		if (report->cap_gen <= cap)
+			(*took)++;
 		break;
 	case SOFTTAPE_CAP_LIFTED:
 	case SOFTTAPE_CAP_REFUSED_DRIVER:
@@ -264,7 +267,7 @@ static enum softtape_state judge_state(const struct softtape_report *report, con
 			took++;
 	}
 
-	count_cap(report->cap, &wanted, &took);
+	count_cap(report, policy->speed, &wanted, &took);
 
 	if (!wanted)
 		return SOFTTAPE_UNCHANGED;

@@ -300,11 +300,24 @@ static void cap_speed(struct record *record, const struct softtape_view *view, b
 	record->tls_ours = now.tls;
 }
 
+static bool cap_lifted(const struct record *record, const struct softtape_view *now)
+{
+	struct softtape_plan plan;
+
+	if (record->tls_ours)
+		return now->tls > record->tls_ours || now->speed > record->tls_ours;
+
+	softtape_plan_make(now, &softtape_policy, &plan);
+	return cap_step(&plan);
+}
+
 /* A cap that held, or was not needed, may have been lifted since, for one by quirks.c:pcie_failed_link_retrain. */
 static void check_cap(struct record *record, const struct softtape_view *now)
 {
 	struct softtape_outcome *outcome = &record->outcome;
-	struct softtape_plan plan;
+
+	if (softtape_policy.dry_run)
+		return;
 
 	switch (outcome->cap) {
 	case SOFTTAPE_CAP_UNNEEDED:
@@ -316,12 +329,12 @@ static void check_cap(struct record *record, const struct softtape_view *now)
 		return;
 	}
 
-	softtape_plan_make(now, &softtape_policy, &plan);
-	if (cap_step(&plan))
-		outcome->cap = softtape_policy.dry_run ? outcome->cap : SOFTTAPE_CAP_LIFTED;
+	if (cap_lifted(record, now))
+		outcome->cap = SOFTTAPE_CAP_LIFTED;
 	else if (outcome->cap == SOFTTAPE_CAP_LIFTED)
-		outcome->cap = record->tls_ours ? softtape_cap_judge(softtape_policy.speed, now->tls) :
-						  SOFTTAPE_CAP_UNNEEDED;
+		outcome->cap = record->tls_ours ?
+			       softtape_cap_judge(softtape_policy.speed, record->tls_old, now->tls) :
+			       SOFTTAPE_CAP_UNNEEDED;
 }
 
 static void restore_tls(struct record *record)

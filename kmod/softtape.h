@@ -218,7 +218,7 @@ struct softtape_step {
  * @SOFTTAPE_CAP_KEEP:		no cap was asked for
  * @SOFTTAPE_CAP_UNNEEDED:	target speed and link are already within the cap
  * @SOFTTAPE_CAP_SET:		genN: the port's target speed is what was asked
- * @SOFTTAPE_CAP_CLAMPED:	clamped:genN: within the cap, but not the value asked for
+ * @SOFTTAPE_CAP_CLAMPED:	clamped:genN: the port took another value than the one asked for
  * @SOFTTAPE_CAP_LIFTED:	was set, and something raised it again
  * @SOFTTAPE_CAP_REFUSED_DRIVER: a driver is bound, the port is left alone
  * @SOFTTAPE_CAP_REFUSED_READBACK: the port did not take the value, or the link did not follow
@@ -356,7 +356,7 @@ bool softtape_value_on(enum softtape_value value);
 void softtape_view_make(const struct softtape_link *link, struct softtape_view *ret_view);
 void softtape_plan_make(const struct softtape_view *view, const struct softtape_policy *policy,
 			struct softtape_plan *ret_plan);
-enum softtape_cap softtape_cap_judge(__u8 cap, __u8 tls);
+enum softtape_cap softtape_cap_judge(__u8 cap, __u8 old, __u8 tls);
 
 /* report.c */
 const char *softtape_value_word(enum softtape_value value);
