@@ -49,7 +49,7 @@ $(BUILD)/70-softtape.rules: udev/70-softtape.rules.in kmod/card_list.h scripts/c
 module: ## build kmod/softtape.ko for the kernel of KDIR=/lib/modules/VERSION/build (the running one if not given)
 	$(Q)test -f $(KDIR)/Makefile || { \
 		echo "make module: no kernel headers at $(KDIR): install them or name another folder with KDIR=" >&2; exit 1; }
-	$(Q)+$(MAKE) $(if $(filter 1,$(V)),V=1,-s) -C $(KDIR) M=$(CURDIR)/kmod SOFTTAPE_VERSION=$(VERSION) $(LLVM_FLAG) modules
+	$(Q)+$(MAKE) $(if $(filter 1,$(V)),V=1,-s) -C $(KDIR) M=$(CURDIR)/kmod $(LLVM_FLAG) modules
 
 .PHONY: deps
 deps: ## install the Debian packages that install, demo and test need; the only target that calls apt
