@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Who else uses a card: processes that hold its device node open. */
+#include "busy.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <string.h>
+
+/*
+ * They hold nodes without using the card: the persistence daemon keeps the driver's state alive, and a check of another
+ * card opens every node at cuInit (the card's own lock keeps two checks apart).
+ */
+static bool is_harmless(const char *comm)
+{
+	return !strncmp(comm, "nvidia-persiste", 15) || !strcmp(comm, "softtape");
+}
+
+/* The driver tells the number of the card's node: "Device Minor: \t 0". */
+static bool read_node(const struct card *card, char *buf, size_t size)
+{
+	static const char key[] = "Device Minor:";
+	char path[128], text[4096], *line;
+	unsigned int minor;
+
+	snprintf(path, sizeof(path), "/proc/driver/nvidia/gpus/%s/information", card->bdf);
+	if (util_read(path, text, sizeof(text)))
+		return false;
+
+	line = strstr(text, key);
+	if (!line || sscanf(line + strlen(key), " %u", &minor) != 1)
+		return false;
+
+	snprintf(buf, size, "/dev/nvidia%u", minor);
+	return true;
+}
+
+static bool has_open(const char *pid, const char *node)
+{
+	char path[640], target[256];
+	struct dirent *entry;
+	bool found = false;
+	ssize_t n;
+	DIR *stream;
+
+	snprintf(path, sizeof(path), "/proc/%s/fd", pid);
+	stream = opendir(path);
+	if (!stream)
+		return false;
+
+	while (!found && (entry = readdir(stream))) {
+		snprintf(path, sizeof(path), "/proc/%s/fd/%s", pid, entry->d_name);
+		n = readlink(path, target, sizeof(target) - 1);
+		if (n <= 0)
+			continue;
+		target[n] = '\0';
+		found = !strcmp(target, node);
+	}
+
+	closedir(stream);
+	return found;
+}
+
+/**
+ * busy_find - look for another user of a card
+ * @card:	a card with the nvidia driver bound
+ * @who:	filled when there is one
+ * @size:	bytes in @who
+ *
+ * Without root only this user's processes can be seen. A program that uses another card holds every node open too, so
+ * the answer errs on the side of leaving it alone.
+ */
+bool busy_find(const struct card *card, char *who, size_t size)
+{
+	char node[64], path[300], comm[64];
+	struct dirent *entry;
+	bool found = false;
+	DIR *stream;
+
+	if (!read_node(card, node, sizeof(node)))
+		return false;
+
+	stream = opendir("/proc");
+	if (!stream)
+		return false;
+
+	while (!found && (entry = readdir(stream))) {
+		if (!isdigit((unsigned char)entry->d_name[0]) || !has_open(entry->d_name, node))
+			continue;
+		snprintf(path, sizeof(path), "/proc/%s/comm", entry->d_name);
+		if (util_read(path, comm, sizeof(comm)) || is_harmless(comm))
+			continue;
+		snprintf(who, size, "%s (pid %s) has %s open", comm, entry->d_name, node);
+		found = true;
+	}
+
+	closedir(stream);
+	return found;
+}

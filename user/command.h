@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The commands: what main.c hands to each of them, and what they share. */
+#ifndef COMMAND_H
+#define COMMAND_H
+
+#include "result.h"
+#include "settings.h"
+
+/* X(enumerator, word), the default of hand runs first. */
+#define LEVELS(X)				\
+	X(LEVEL_STANDARD,	"standard")	\
+	X(LEVEL_QUICK,		"quick")	\
+	X(LEVEL_LONG,		"long")		\
+	X(LEVEL_BIND_ONLY,	"bind-only")
+
+enum level {
+#define X(id, word) id,
+	LEVELS(X)
+#undef X
+	LEVEL_NR,
+};
+
+/**
+ * struct options - the command line as values
+ * @json:	the result is to be one JSON document
+ * @tree:	list below ports
+ * @any:	every NVIDIA display function
+ * @force:	test a card that others use
+ * @on_plug:	the udev unit calls: level comes from the configuration
+ * @on_unplug:	the unit stops: note that the card is gone
+ * @level:	how much to test
+ * @wait_s:	seconds to wait for the driver, -1 = as configured
+ * @file:	dump to plan for, NULL = this machine
+ * @config:	configuration file, NULL = the usual ones
+ * @set:	"key=value" of plan, @nr_set of them
+ * @card:	what follows the command, @nr_card words
+ */
+struct options {
+	bool json;
+	bool tree;
+	bool any;
+	bool force;
+	bool on_plug;
+	bool on_unplug;
+	enum level level;
+	int wait_s;
+	const char *file;
+	const char *config;
+	const char *set[16];
+	unsigned int nr_set;
+	char **card;
+	int nr_card;
+};
+
+int command_fail(struct result *result, int status, enum finding_code code, const char *bdf, const char *format, ...)
+	PRINTF_LIKE(5, 6);
+int command_cards(const struct options *options, struct result *result);
+
+int summary_run(const struct options *options, struct result *result);
+void summary_print(const struct options *options, const struct result *result);
+int list_run(const struct options *options, struct result *result);
+void list_print(const struct options *options, const struct result *result);
+int plan_run(const struct options *options, struct result *result);
+void plan_print(const struct options *options, const struct result *result);
+int check_run(const struct options *options, struct result *result);
+void check_print(const struct options *options, const struct result *result);
+int rescan_run(const struct options *options, struct result *result);
+int status_run(const struct options *options, struct result *result);
+int explain_run(const struct options *options, struct result *result);
+void explain_print(const struct options *options, const struct result *result);
+
+#endif

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Facts about the nvidia driver and a card, from sysfs, libkmod, the firmware and the kernel log. Decides nothing. */
+#include <errno.h>
+#include <fcntl.h>
+#include <libkmod.h>
+#include <string.h>
+
+#include "bind.h"
+
+#define SECURE_BOOT_VARIABLE "/sys/firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c"
+
+/* The address may stand in a line before the one that matters. */
+#define LOG_LINES_TOGETHER 4
+
+static bool is_driver_name(const char *name)
+{
+	static const char *const others[] = { "nvidiafb", "nvidia_drm", "nvidia_modeset", "nvidia_uvm", "nvidia_peermem" };
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(others); i++)
+		if (!strcmp(name, others[i]))
+			return false;
+	return !strncmp(name, "nvidia", strlen("nvidia"));
+}
+
+static void read_modinfo(struct kmod_module *module, struct bind_facts *facts)
+{
+	struct kmod_list *list = NULL, *entry;
+
+	if (kmod_module_get_info(module, &list) < 0)
+		return;
+
+	kmod_list_foreach(entry, list) {
+		const char *key = kmod_module_info_get_key(entry), *value = kmod_module_info_get_value(entry);
+
+		if (!strcmp(key, "version") && !facts->version[0])
+			util_copy(facts->version, sizeof(facts->version), value);
+		else if (!strcmp(key, "license"))
+			util_copy(facts->license, sizeof(facts->license), value);
+	}
+
+	kmod_module_info_free_list(list);
+}
+
+static bool take_file(struct kmod_module *module, struct bind_facts *facts)
+{
+	if (!kmod_module_get_path(module))
+		return false;
+
+	facts->installed = true;
+	util_copy(facts->module, sizeof(facts->module), kmod_module_get_name(module));
+	read_modinfo(module, facts);
+	return true;
+}
+
+/*
+ * Debian has no file of the name nvidia: an install line of modprobe.d says "modprobe -i nvidia-current $CMDLINE_OPTS",
+ * so the file is looked for among the words of that line.
+ */
+static bool take_install_line(struct kmod_ctx *ctx, struct kmod_module *module, struct bind_facts *facts)
+{
+	const char *line = kmod_module_get_install_commands(module);
+	struct kmod_module *target;
+	char *text, *word, *save = NULL;
+	bool found = false;
+
+	text = line ? strdup(line) : NULL;
+	for (word = text ? strtok_r(text, " \t;&|", &save) : NULL; word && !found; word = strtok_r(NULL, " \t;&|", &save)) {
+		if (strncmp(word, "nvidia", strlen("nvidia")) || kmod_module_new_from_name(ctx, word, &target))
+			continue;
+		found = take_file(target, facts);
+		kmod_module_unref(target);
+	}
+
+	free(text);
+	return found;
+}
+
+static void read_module(const struct card *card, struct bind_facts *facts)
+{
+	struct kmod_list *list = NULL, *entry;
+	char path[CARD_PATH_MAX + 16], modalias[256];
+	struct kmod_ctx *ctx;
+
+	card_path(card, "modalias", path, sizeof(path));
+	if (util_read(path, modalias, sizeof(modalias)))
+		return;
+
+	ctx = kmod_new(NULL, NULL);
+	if (!ctx)
+		return;
+
+	kmod_set_log_priority(ctx, 0);
+	if (kmod_module_new_from_lookup(ctx, modalias, &list) < 0)
+		list = NULL;
+
+	kmod_list_foreach(entry, list) {
+		struct kmod_module *module = kmod_module_get_module(entry);
+
+		if (!facts->installed && is_driver_name(kmod_module_get_name(module)) && !take_file(module, facts))
+			take_install_line(ctx, module, facts);
+		kmod_module_unref(module);
+	}
+
+	kmod_module_unref_list(list);
+	kmod_unref(ctx);
+}
+
+static void read_loaded(struct bind_facts *facts)
+{
+	facts->loaded = !access("/sys/module/nvidia", F_OK);
+	if (facts->loaded && util_read("/sys/module/nvidia/version", facts->version, sizeof(facts->version)))
+		facts->version[0] = '\0';
+}
+
+/* Every card of the list has registers behind BAR 0 and memory behind BAR 1 (facts of all dumps seen). */
+static void read_bars(const struct card *card, struct bind_facts *facts)
+{
+	unsigned long long start;
+	char path[CARD_PATH_MAX + 16], text[2048], *line, *save = NULL;
+	int i = 0;
+
+	card_path(card, "resource", path, sizeof(path));
+	if (util_read(path, text, sizeof(text)))
+		return;
+
+	for (line = strtok_r(text, "\n", &save); line && i < 2; line = strtok_r(NULL, "\n", &save), i++) {
+		start = strtoull(line, NULL, 16);
+		if (!start)
+			facts->bar_missing = true;
+	}
+}
+
+static void read_firmware(struct bind_facts *facts)
+{
+	char text[128];
+	int fd CLEANUP_CLOSE = open(SECURE_BOOT_VARIABLE, O_RDONLY | O_CLOEXEC);
+
+	/* Four bytes of attributes, then the value (efivarfs). */
+	facts->secure_boot = fd >= 0 && read(fd, text, sizeof(text)) == 5 && text[4] == 1;
+	if (!util_read("/sys/kernel/security/lockdown", text, sizeof(text)))
+		facts->lockdown = !strstr(text, "[none]");
+}
+
+/**
+ * bind_log_line - take one line of the kernel log into account
+ * @line:	the message, without its prefix
+ * @bdf:	the card's address
+ * @after_address: lines left that belong to a line with the card's address; state between calls, starts with 0
+ * @facts:	log_* are updated
+ */
+void bind_log_line(const char *line, const char *bdf, int *after_address, struct bind_facts *facts)
+{
+	if (strstr(line, bdf))
+		*after_address = LOG_LINES_TOGETHER;
+
+	/* kernel/module/signing.c and the lockdown hook; they do not name the module. */
+	if ((strstr(line, "Loading of") && strstr(line, "is rejected")) || strstr(line, "key was rejected") ||
+	    strstr(line, "unsigned module loading is restricted"))
+		util_copy(facts->log_rejected, sizeof(facts->log_rejected), line);
+
+	if (!*after_address)
+		return;
+
+	--*after_address;
+	if (strstr(line, "NVRM"))
+		util_copy(facts->log_last, sizeof(facts->log_last), line);
+	if (strstr(line, "Legacy drivers") || strstr(line, "will ignore"))
+		util_copy(facts->log_ignored, sizeof(facts->log_ignored), line);
+	if (strstr(line, "does not include the required GPU") || strstr(line, "not supported by open"))
+		util_copy(facts->log_open, sizeof(facts->log_open), line);
+}
+
+/* One record per read, the message behind the first semicolon, more lines with keys behind it (Documentation/ABI/dev-kmsg). */
+static void read_log(const struct card *card, struct bind_facts *facts)
+{
+	int fd CLEANUP_CLOSE = open("/dev/kmsg", O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	char record[8192], *line;
+	int after_address = 0;
+	ssize_t n;
+
+	if (fd < 0)
+		return;
+
+	for (;;) {
+		n = read(fd, record, sizeof(record) - 1);
+		/* Overwritten while we read: the next read goes on with what is left. */
+		if (n < 0 && (errno == EPIPE || errno == EINTR))
+			continue;
+		if (n <= 0)
+			return;
+
+		record[n] = '\0';
+		line = strchr(record, ';');
+		if (!line)
+			continue;
+		line[strcspn(line, "\n")] = '\0';
+		bind_log_line(line + 1, card->bdf, &after_address, facts);
+	}
+}
+
+/**
+ * bind_facts_read - look at a card and at the driver
+ * @card:	a live card, its gone and driver as read just before
+ * @ret_facts:	filled; what may not be read is empty
+ */
+void bind_facts_read(const struct card *card, struct bind_facts *ret_facts)
+{
+	struct bind_facts facts = { .gone = card->gone };
+
+	util_copy(facts.driver, sizeof(facts.driver), card->driver);
+	facts.compute = card->row ? card->row->compute : 0;
+	read_loaded(&facts);
+	read_module(card, &facts);
+	read_bars(card, &facts);
+	read_firmware(&facts);
+	read_log(card, &facts);
+	*ret_facts = facts;
+}

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What can be wrong: the one table of codes, causes and remedies, and a list of what was found. */
+#ifndef FINDING_H
+#define FINDING_H
+
+#include "util.h"
+
+/* X(enumerator, code). The codes are interface; the texts are in finding.c. */
+#define FINDINGS(X)						\
+	X(FINDING_USAGE,		"usage")		\
+	X(FINDING_INPUT,		"input")		\
+	X(FINDING_DUMP_DEVICE,		"dump-device")		\
+	X(FINDING_NO_CARD,		"no-card")		\
+	X(FINDING_NOT_FOUND,		"card-not-found")	\
+	X(FINDING_NOT_NVIDIA,		"card-not-nvidia")	\
+	X(FINDING_PERMISSION,		"permission")		\
+	X(FINDING_OFF_BUS,		"off-the-bus")		\
+	X(FINDING_BAR,			"bar-unassigned")	\
+	X(FINDING_NOUVEAU,		"owner-nouveau")	\
+	X(FINDING_NVIDIAFB,		"owner-nvidiafb")	\
+	X(FINDING_VFIO,			"owner-vfio")		\
+	X(FINDING_OWNER,		"owner-other")		\
+	X(FINDING_NO_MODULE,		"no-nvidia-module")	\
+	X(FINDING_SECURE_BOOT,		"secure-boot")		\
+	X(FINDING_BRANCH,		"branch-too-new")	\
+	X(FINDING_OPEN,			"open-flavour")		\
+	X(FINDING_NOT_LOADED,		"module-not-loaded")	\
+	X(FINDING_NOT_BOUND,		"driver-not-bound")	\
+	X(FINDING_MODULE_ABSENT,	"softtape-absent")	\
+	X(FINDING_NOT_CLAIMED,		"softtape-not-claimed")	\
+	X(FINDING_QUIRKS_PENDING,	"quirks-pending")	\
+	X(FINDING_QUIRKS_REFUSED,	"quirks-refused")	\
+	X(FINDING_QUIRKS_LOST,		"quirks-lost")		\
+	X(FINDING_QUIRKS_SKIPPED,	"quirks-skipped")	\
+	X(FINDING_QUIRKS_DRY_RUN,	"quirks-dry-run")	\
+	X(FINDING_DRIFTED,		"drifted")		\
+	X(FINDING_CAP,			"cap-missed")		\
+	X(FINDING_BUSY,			"card-busy")		\
+	X(FINDING_LOCKED,		"check-running")	\
+	X(FINDING_CUDA,			"cuda-not-testable")	\
+	X(FINDING_DATA,			"data-fault")		\
+	X(FINDING_GPU,			"gpu-fault")		\
+	X(FINDING_CRASHED,		"crashed")		\
+	X(FINDING_HUNG,			"hung")			\
+	X(FINDING_SLOW_COPY,		"slow-copy")		\
+	X(FINDING_INTERRUPTED,		"interrupted")		\
+	X(FINDING_NEEDS_ROOT,		"needs-root")		\
+	X(FINDING_NO_STATE,		"no-state")
+
+enum finding_code {
+#define X(id, code) id,
+	FINDINGS(X)
+#undef X
+	FINDING_NR,
+};
+
+enum finding_severity { FINDING_INFO, FINDING_WARNING, FINDING_ERROR };
+
+/**
+ * struct finding_info - one row of the table
+ * @severity:	how much it matters
+ * @action:	one word of the small list of actions
+ * @title:	what is the case, one line without a full stop
+ * @cause:	why that is so and what follows from it
+ * @remedy:	what to do, in words
+ * @command:	what to type; {bdf}, {kernel} and {driver} are replaced; empty when there is nothing to type
+ */
+struct finding_info {
+	enum finding_severity severity;
+	const char *action;
+	const char *title;
+	const char *cause;
+	const char *remedy;
+	const char *command;
+};
+
+/**
+ * struct finding - one thing found
+ * @code:	row of the table
+ * @bdf:	card it is about, empty = none
+ * @word:	code to print where the row stands for a family (causes of the self-test); empty = the row's own
+ * @driver:	driver that {driver} in the command stands for; empty = none
+ * @evidence:	what was seen
+ */
+struct finding {
+	enum finding_code code;
+	char bdf[ADDRESS_MAX];
+	char word[32];
+	char driver[32];
+	char evidence[512];
+};
+
+/* A growing list; owned by whoever declared it. */
+struct finding_list {
+	struct finding *item;
+	size_t nr;
+	size_t room;
+};
+
+const struct finding_info *finding_info(enum finding_code code);
+const char *finding_word(const struct finding *finding);
+bool finding_find(const char *word, enum finding_code *ret_code);
+const char *finding_severity_word(enum finding_severity severity);
+void finding_command(const struct finding *finding, char *buf, size_t size);
+void finding_make(struct finding *ret_finding, enum finding_code code, const char *bdf, const char *format, ...)
+	PRINTF_LIKE(4, 5);
+void finding_add(struct finding_list *list, enum finding_code code, const char *bdf, const char *format, ...)
+	PRINTF_LIKE(4, 5);
+void finding_append(struct finding_list *list, const struct finding *finding);
+void finding_free(struct finding_list *list);
+
+#endif

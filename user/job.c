@@ -1,0 +1,373 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The check of one card, from lock to verdict, in a process of its own. Never calls CUDA: selftest.c's child does. Every
+ * step says how long it may take, so that the process that waits can give up.
+ */
+#include "job.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <string.h>
+#include <time.h>
+
+#include "bind.h"
+#include "busy.h"
+#include "quirks.h"
+#include "selftest.h"
+#include "state.h"
+#include "watch.h"
+
+/* The module tries for 30 s to reach a card and its port, then once a minute. */
+#define QUIRKS_WAIT_MS	35000
+/* Reading sysfs takes milliseconds; a step that takes this much longer than its own limit is stuck. */
+#define GRACE_MS	15000
+/* Another check's slot is looked for this often. */
+#define SLOT_LOOK_MS	250
+
+/* Sum of the limits of all phases: selftest_run() is back after that and five seconds. */
+static const long long selftest_limit_ms =
+#define X(id, word, limit_ms) limit_ms +
+	SELFTEST_PHASES(X)
+#undef X
+	5000;
+
+/**
+ * job_store - write the state file
+ * @job:	as it is now
+ */
+void job_store(struct job *job)
+{
+	struct row row = { .card = job->card, .outcome = &job->outcome };
+
+	if (!job->foreign)
+		job->state_error = -state_write(&row);
+}
+
+static void note(struct job *job, enum finding_code code, const char *evidence)
+{
+	struct finding finding;
+
+	finding_make(&finding, code, job->card.bdf, "%s", evidence);
+	outcome_add(&job->outcome, &finding);
+}
+
+static struct phase *phase_start(struct job *job, const char *name, long long limit_ms)
+{
+	struct phase *phase = outcome_phase(&job->outcome, name);
+
+	util_copy(phase->result, sizeof(phase->result), "running");
+	job->deadline_ms = limit_ms ? util_now_ms() + limit_ms + GRACE_MS : 0;
+	job_store(job);
+	return phase;
+}
+
+static void phase_end(struct job *job, struct phase *phase, long long start_ms, const char *result)
+{
+	util_copy(phase->result, sizeof(phase->result), result);
+	phase->ms = (unsigned int)(util_now_ms() - start_ms);
+	job_store(job);
+}
+
+/* Looks until the driver is there, cannot come, or the time is over; fills @finding in the last two cases. */
+static int wait_driver(struct job *job, struct watch *watch, enum bind *ret_bind, struct finding *finding)
+{
+	long long until_ms = util_now_ms() + job->wait_s * 1000LL;
+	struct bind_facts facts;
+	bool waited = false;
+	int ret;
+
+	for (;;) {
+		card_read_driver(&job->card);
+		card_read_link(&job->card);
+		bind_facts_read(&job->card, &facts);
+		*ret_bind = bind_decide(&facts, waited, job->card.bdf, finding);
+		if (*ret_bind != BIND_WAIT)
+			return 0;
+
+		ret = watch_wait(watch, until_ms);
+		if (ret == -ECANCELED)
+			return ret;
+		waited = ret == -ETIMEDOUT;
+	}
+}
+
+static int check_driver(struct job *job, int cancel_fd, struct verdict_facts *facts)
+{
+	long long start_ms = util_now_ms();
+	struct phase *phase = phase_start(job, "driver", job->wait_s * 1000LL);
+	struct watch *watch = watch_open(cancel_fd);
+	struct finding finding;
+	enum bind bind;
+	int ret;
+
+	ret = wait_driver(job, watch, &bind, &finding);
+	watch_close(watch);
+	if (ret) {
+		phase_end(job, phase, start_ms, "cancelled");
+		return ret;
+	}
+
+	facts->testable = bind == BIND_READY;
+	facts->lost = bind == BIND_NEVER && finding.code == FINDING_OFF_BUS;
+	if (bind == BIND_NEVER)
+		outcome_add(&job->outcome, &finding);
+	phase_end(job, phase, start_ms, facts->testable ? "pass" : facts->lost ? "lost" : "not-testable");
+	return 0;
+}
+
+static int wait_quirks(struct job *job, int cancel_fd)
+{
+	long long until_ms = util_now_ms() + QUIRKS_WAIT_MS;
+	struct watch *watch = watch_open(cancel_fd);
+	int ret = 0;
+
+	do {
+		card_read_quirks(&job->card);
+		if (!quirks_pending(&job->card))
+			break;
+		ret = watch_wait(watch, until_ms);
+	} while (!ret);
+
+	watch_close(watch);
+	return ret == -ECANCELED ? ret : 0;
+}
+
+static int check_quirks(struct job *job, int cancel_fd, struct verdict_facts *facts)
+{
+	static const char *const words[] = {
+		[QUIRKS_FINE] = "pass",
+		[QUIRKS_SHORT] = "degraded",
+		[QUIRKS_LOST] = "lost",
+	};
+	long long start_ms = util_now_ms();
+	struct phase *phase = phase_start(job, "quirks", QUIRKS_WAIT_MS);
+	enum quirks quirks;
+
+	if (wait_quirks(job, cancel_fd)) {
+		phase_end(job, phase, start_ms, "cancelled");
+		return -ECANCELED;
+	}
+
+	card_read_link(&job->card);
+	quirks = quirks_judge(&job->card, !access("/sys/module/softtape", F_OK), &job->outcome);
+	facts->short_of |= quirks == QUIRKS_SHORT;
+	facts->lost |= quirks == QUIRKS_LOST || job->card.gone;
+	if (job->card.gone)
+		note(job, FINDING_OFF_BUS, "config space reads all ones");
+	phase_end(job, phase, start_ms, job->card.row ? words[quirks] : "not-applicable");
+	return 0;
+}
+
+/* Returns a descriptor that holds the slot, -ECANCELED, or another negative errno when slots cannot be had at all. */
+static int wait_slot(struct job *job, int cancel_fd)
+{
+	struct pollfd fd = { .fd = cancel_fd, .events = POLLIN };
+	long long start_ms = util_now_ms();
+	struct phase *phase;
+	int slot;
+
+	slot = state_try_slot(job->max_parallel);
+	if (slot != -EAGAIN)
+		return slot;
+
+	phase = phase_start(job, "queue", 0);
+	while (slot == -EAGAIN)
+		slot = poll(&fd, 1, SLOT_LOOK_MS) > 0 ? -ECANCELED : state_try_slot(job->max_parallel);
+	phase_end(job, phase, start_ms, slot == -ECANCELED ? "cancelled" : "pass");
+	return slot;
+}
+
+static void take_result(struct job *job, const struct selftest_result *result)
+{
+	struct outcome *outcome = &job->outcome;
+	int i;
+
+	for (i = 0; i < SELFTEST_NR_PHASES; i++) {
+		struct phase *phase;
+
+		if (result->phase[i].word == SELFTEST_NOT_RUN)
+			continue;
+		phase = outcome_phase(outcome, selftest_phase_name(i));
+		util_copy(phase->result, sizeof(phase->result), selftest_word_name(result->phase[i].word));
+		phase->ms = result->phase[i].ms;
+	}
+
+	outcome->simulated = result->simulated;
+	outcome->errors = result->errors;
+	outcome->h2d_mbs = result->h2d_mbs;
+	outcome->d2h_mbs = result->d2h_mbs;
+	outcome->link_mbs = result->link_mbs;
+	outcome->tested_mib = (unsigned int)result->tested_mib;
+	outcome->mem_mib = (unsigned int)result->mem_mib;
+}
+
+static void on_progress(const struct selftest_result *so_far, void *data)
+{
+	struct job *job = data;
+
+	take_result(job, so_far);
+	job_store(job);
+}
+
+static void explain_result(struct job *job, const struct selftest_result *result)
+{
+	static const enum finding_code codes[SELFTEST_NR_WORDS] = {
+		[SELFTEST_DEGRADED] = FINDING_SLOW_COPY,
+		[SELFTEST_NOT_TESTABLE] = FINDING_CUDA,
+		[SELFTEST_DATA_FAULT] = FINDING_DATA,
+		[SELFTEST_GPU_FAULT] = FINDING_GPU,
+		[SELFTEST_CRASHED] = FINDING_CRASHED,
+		[SELFTEST_HUNG] = FINDING_HUNG,
+		[SELFTEST_LOST] = FINDING_OFF_BUS,
+	};
+	const char *phase = result->failed < SELFTEST_NR_PHASES ? selftest_phase_name(result->failed) : "start";
+	struct finding finding;
+
+	if (!codes[result->word])
+		return;
+
+	if (result->word == SELFTEST_DEGRADED)
+		finding_make(&finding, FINDING_SLOW_COPY, job->card.bdf, "%u MB/s to the card, %u MB/s back, the link carries %u",
+			     result->h2d_mbs, result->d2h_mbs, result->link_mbs);
+	else if (result->word == SELFTEST_NOT_TESTABLE)
+		finding_make(&finding, FINDING_CUDA, job->card.bdf, "%s%s%s", selftest_cause_action(result->cause),
+			     result->error[0] ? "; seen: " : "", result->error);
+	else
+		finding_make(&finding, codes[result->word], job->card.bdf, "in phase %s: %s", phase, result->error);
+
+	if (result->word == SELFTEST_NOT_TESTABLE)
+		util_copy(finding.word, sizeof(finding.word), selftest_cause_code(result->cause));
+	outcome_add(&job->outcome, &finding);
+}
+
+/* MT/s of a Link Speed field (PCIe r6.0 7.5.3.6). */
+static unsigned int speed_mts(__u8 speed)
+{
+	static const unsigned int mts[] = { 0, 2500, 5000, 8000, 16000, 32000, 64000 };
+
+	return speed < ARRAY_SIZE(mts) ? mts[speed] : 0;
+}
+
+static int run_selftest(struct job *job, int cancel_fd, struct verdict_facts *facts)
+{
+	struct selftest_result result;
+	char config[CARD_PATH_MAX + 16];
+	struct selftest_request request = {
+		.bdf = job->card.bdf,
+		.config_path = config,
+		.speed_mts = speed_mts(job->card.view.speed),
+		.width = job->card.view.width,
+		.cancel_fd = cancel_fd,
+		.progress = on_progress,
+		.progress_data = job,
+	};
+
+	card_path(&job->card, "config", config, sizeof(config));
+	job->outcome.tested = true;
+	job->deadline_ms = util_now_ms() + selftest_limit_ms + GRACE_MS;
+	selftest_run(&request, &result);
+	take_result(job, &result);
+	explain_result(job, &result);
+	facts->tested = true;
+	facts->word = result.word;
+	/* The link is read while the card is still awake from the test. */
+	card_read_link(&job->card);
+	return result.word == SELFTEST_CANCELLED ? -ECANCELED : 0;
+}
+
+static int test(struct job *job, int cancel_fd, struct verdict_facts *facts)
+{
+	char who[256];
+	int slot CLEANUP_CLOSE = -1;
+
+	if (!facts->testable || facts->lost || job->level == LEVEL_BIND_ONLY)
+		return 0;
+
+	slot = wait_slot(job, cancel_fd);
+	if (slot == -ECANCELED)
+		return slot;
+
+	if (!job->force && busy_find(&job->card, who, sizeof(who))) {
+		note(job, FINDING_BUSY, who);
+		facts->testable = false;
+		return 0;
+	}
+
+	return run_selftest(job, cancel_fd, facts);
+}
+
+static int check(struct job *job, int cancel_fd, struct verdict_facts *facts)
+{
+	int ret;
+
+	ret = check_driver(job, cancel_fd, facts);
+	if (!ret)
+		ret = check_quirks(job, cancel_fd, facts);
+	if (!ret)
+		ret = test(job, cancel_fd, facts);
+	return ret;
+}
+
+static void finish(struct job *job, enum run run, enum verdict verdict)
+{
+	job->outcome.run = run;
+	job->outcome.verdict = verdict;
+	job->outcome.ended = time(NULL);
+	job_store(job);
+}
+
+/* Somebody wants us to end: because the card was pulled, or because they lost patience. */
+static void cancel(struct job *job)
+{
+	if (access(job->card.syspath, F_OK)) {
+		note(job, FINDING_OFF_BUS, "the card was removed during the check");
+		finish(job, RUN_DONE, VERDICT_LOST);
+		return;
+	}
+
+	note(job, FINDING_INTERRUPTED, "ended by a signal");
+	finish(job, RUN_INTERRUPTED, VERDICT_NONE);
+}
+
+/**
+ * job_run - check one card
+ * @job:	with card and settings filled in; its outcome is complete afterwards
+ * @cancel_fd:	readable = end early
+ */
+void job_run(struct job *job, int cancel_fd)
+{
+	struct verdict_facts facts = { 0 };
+	int lock CLEANUP_CLOSE = -1;
+	char holder[128];
+
+	job->deadline_ms = util_now_ms() + GRACE_MS;
+	job->outcome.run = RUN_RUNNING;
+	job->outcome.pid = getpid();
+	job->outcome.pid_ticks = state_pid_ticks(getpid());
+	job->outcome.started = time(NULL);
+
+	lock = state_lock_card(&job->card, holder, sizeof(holder));
+	if (lock == -EBUSY) {
+		job->foreign = true;
+		note(job, FINDING_LOCKED, holder);
+		finish(job, RUN_DONE, VERDICT_NOT_TESTABLE);
+		return;
+	}
+
+	job_store(job);
+	if (check(job, cancel_fd, &facts))
+		cancel(job);
+	else
+		finish(job, RUN_DONE, verdict_decide(&facts));
+}
+
+/**
+ * job_abandon - give the verdict for a process that gives none
+ * @job:	whose process is stuck or dead
+ * @why:	evidence
+ */
+void job_abandon(struct job *job, const char *why)
+{
+	note(job, FINDING_HUNG, why);
+	finish(job, RUN_DONE, VERDICT_HUNG);
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The check of one card, from lock to verdict, in a process of its own. */
+#ifndef JOB_H
+#define JOB_H
+
+#include "command.h"
+
+/**
+ * struct job - shared between the process that checks a card and the one that waits for it
+ * @card:	the card, renewed while the check runs
+ * @outcome:	what is known so far; complete when its run is done or interrupted
+ * @deadline_ms: when the present step must be over, on util_now_ms()'s clock; 0 = it may wait
+ * @level:	how much to test
+ * @wait_s:	seconds to wait for the driver
+ * @max_parallel: slots, 0 = no limit
+ * @force:	test a card that others use
+ * @foreign:	another check has the card: its state file is not ours to write
+ * @state_error: what kept the state file from being written, as errno; 0 = nothing
+ */
+struct job {
+	struct card card;
+	struct outcome outcome;
+	long long deadline_ms;
+	enum level level;
+	unsigned int wait_s;
+	unsigned int max_parallel;
+	bool force;
+	bool foreign;
+	int state_error;
+};
+
+void job_run(struct job *job, int cancel_fd);
+void job_abandon(struct job *job, const char *why);
+void job_store(struct job *job);
+
+#endif

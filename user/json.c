@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* A result as the JSON document. The keys are interface: softtape.schema.json describes them, keys are only added. */
+#include "output.h"
+
+#include <json-c/json.h>
+#include <string.h>
+
+#define SCHEMA	1
+
+static void add(struct json_object *object, const char *key, struct json_object *value)
+{
+	json_object_object_add(object, key, value);
+}
+
+/* Unknown is null, never a word or a number of its own. */
+static void add_text(struct json_object *object, const char *key, const char *text)
+{
+	add(object, key, text && text[0] && strcmp(text, "unknown") ? json_object_new_string(text) : NULL);
+}
+
+static void add_number(struct json_object *object, const char *key, unsigned long long number)
+{
+	add(object, key, number ? json_object_new_uint64(number) : NULL);
+}
+
+static void add_bool(struct json_object *object, const char *key, bool value)
+{
+	add(object, key, json_object_new_boolean(value));
+}
+
+static struct json_object *link_object(const struct softtape_view *view)
+{
+	struct json_object *link = json_object_new_object();
+
+	add_text(link, "speed", softtape_speed_word(view->speed));
+	add_number(link, "width", view->width);
+	add_text(link, "max_speed", softtape_speed_word(view->max_speed));
+	add_number(link, "max_width", view->max_width);
+	return link;
+}
+
+static struct json_object *quirks_object(const struct row *row)
+{
+	static const enum softtape_field fields[] = {
+		SOFTTAPE_F_STATE, SOFTTAPE_F_ASPM, SOFTTAPE_F_CLKPM, SOFTTAPE_F_L1SS,
+		SOFTTAPE_F_D3COLD, SOFTTAPE_F_CAP, SOFTTAPE_F_SMBUS,
+	};
+	struct json_object *quirks = json_object_new_object();
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(fields); i++)
+		add_text(quirks, softtape_field_name(fields[i]), row->card.quirk[fields[i]]);
+	return quirks;
+}
+
+static void step_word(const struct softtape_step *step, __u8 value, char *buf, size_t size)
+{
+	if (step->what == SOFTTAPE_CAP)
+		snprintf(buf, size, "gen%u", value);
+	else
+		util_copy(buf, size, softtape_value_word(value));
+}
+
+static struct json_object *steps_array(const struct softtape_plan *plan)
+{
+	struct json_object *steps = json_object_new_array();
+	char word[CARD_WORD_MAX];
+	int i;
+
+	for (i = 0; i < plan->nr; i++) {
+		const struct softtape_step *step = &plan->step[i];
+		struct json_object *object = json_object_new_object();
+
+		add_text(object, "what", softtape_field_name(SOFTTAPE_F_ASPM + (step->what - SOFTTAPE_ASPM)));
+		step_word(step, step->from, word, sizeof(word));
+		add_text(object, "from", word);
+		step_word(step, step->to, word, sizeof(word));
+		add_text(object, "to", word);
+		add_text(object, "result", "planned");
+		json_object_array_add(steps, object);
+	}
+
+	return steps;
+}
+
+static struct json_object *phases_array(const struct outcome *outcome)
+{
+	struct json_object *phases = json_object_new_array();
+	unsigned int i;
+
+	for (i = 0; outcome && i < outcome->nr_phase; i++) {
+		struct json_object *phase = json_object_new_object();
+
+		add_text(phase, "name", outcome->phase[i].name);
+		add_text(phase, "result", outcome->phase[i].result);
+		add(phase, "ms", json_object_new_uint64(outcome->phase[i].ms));
+		json_object_array_add(phases, phase);
+	}
+
+	return phases;
+}
+
+static struct json_object *run_object(const struct outcome *outcome)
+{
+	struct json_object *run = json_object_new_object();
+
+	add_text(run, "state", outcome_run_word(outcome->run));
+	add_text(run, "level", outcome->level);
+	add_number(run, "pid", (unsigned long long)outcome->pid);
+	add_number(run, "pid_ticks", outcome->pid_ticks);
+	add_number(run, "started", (unsigned long long)outcome->started);
+	add_number(run, "ended", (unsigned long long)outcome->ended);
+	return run;
+}
+
+static struct json_object *rates_object(const struct outcome *outcome)
+{
+	struct json_object *rates = json_object_new_object();
+
+	add_number(rates, "h2d_mbs", outcome->h2d_mbs);
+	add_number(rates, "d2h_mbs", outcome->d2h_mbs);
+	add_number(rates, "link_mbs", outcome->link_mbs);
+	return rates;
+}
+
+static struct json_object *memory_object(const struct outcome *outcome)
+{
+	struct json_object *memory = json_object_new_object();
+
+	add_number(memory, "tested_mib", outcome->tested_mib);
+	add_number(memory, "total_mib", outcome->mem_mib);
+	return memory;
+}
+
+static struct json_object *card_object(const struct row *row)
+{
+	const struct outcome *outcome = row->outcome;
+	struct json_object *card = json_object_new_object();
+	char id[CARD_WORD_MAX];
+
+	snprintf(id, sizeof(id), "%04x:%04x", row->card.vendor, row->card.device);
+	add_text(card, "bdf", row->card.bdf);
+	add_text(card, "id", id);
+	add_text(card, "name", row->card.name);
+	add(card, "simulated", outcome && outcome->tested ? json_object_new_boolean(outcome->simulated) : NULL);
+	add_text(card, "port", row->card.port);
+	add(card, "link", link_object(&row->card.view));
+	add_text(card, "driver", row->card.driver);
+	add(card, "quirks", quirks_object(row));
+	if (row->planned)
+		add(card, "steps", steps_array(&row->plan));
+	add(card, "phases", phases_array(outcome));
+	add(card, "errors", outcome && outcome->tested ? json_object_new_uint64(outcome->errors) : NULL);
+	add_text(card, "verdict", outcome && outcome->verdict != VERDICT_NONE ? verdict_word(outcome->verdict) : NULL);
+	if (!outcome)
+		return card;
+
+	add(card, "rates", rates_object(outcome));
+	add(card, "memory", memory_object(outcome));
+	add(card, "run", run_object(outcome));
+	return card;
+}
+
+static void add_finding(struct json_object *findings, const struct finding *finding)
+{
+	const struct finding_info *info = finding_info(finding->code);
+	struct json_object *object = json_object_new_object();
+	char command[1024];
+
+	finding_command(finding, command, sizeof(command));
+	add_text(object, "code", finding_word(finding));
+	add_text(object, "severity", finding_severity_word(info->severity));
+	add_text(object, "action", info->action);
+	add_text(object, "evidence", finding->evidence);
+	add_text(object, "bdf", finding->bdf);
+	add_text(object, "title", info->title);
+	add_text(object, "command", command);
+	json_object_array_add(findings, object);
+}
+
+static struct json_object *findings_array(const struct result *result)
+{
+	struct json_object *findings = json_object_new_array();
+	unsigned int n;
+	size_t i;
+
+	for (i = 0; i < result->findings.nr; i++)
+		add_finding(findings, &result->findings.item[i]);
+
+	for (i = 0; i < result->nr; i++)
+		for (n = 0; result->row[i].outcome && n < result->row[i].outcome->nr_finding; n++)
+			add_finding(findings, &result->row[i].outcome->finding[n]);
+
+	return findings;
+}
+
+static bool any_simulated(const struct result *result)
+{
+	size_t i;
+
+	for (i = 0; i < result->nr; i++)
+		if (result->row[i].outcome && result->row[i].outcome->simulated)
+			return true;
+
+	return false;
+}
+
+/**
+ * output_document - the whole document
+ * @result:	what a command came to
+ *
+ * Return: to be put by the caller.
+ */
+struct json_object *output_document(const struct result *result)
+{
+	struct json_object *document = json_object_new_object();
+	struct json_object *cards = json_object_new_array();
+	size_t i;
+
+	for (i = 0; i < result->nr; i++)
+		json_object_array_add(cards, card_object(&result->row[i]));
+
+	add(document, "schema", json_object_new_int(SCHEMA));
+	add_text(document, "tool", "softtape");
+	add_text(document, "version", SOFTTAPE_VERSION);
+	add_text(document, "command", result->command);
+	add_bool(document, "simulated", any_simulated(result));
+	add_text(document, "verdict", result->verdict == VERDICT_NONE ? NULL : verdict_word(result->verdict));
+	add(document, "exit", json_object_new_int(result->exit));
+	add(document, "cards", cards);
+	add(document, "findings", findings_array(result));
+	return document;
+}
+
+/**
+ * output_json - print the document
+ * @result:	what a command came to
+ */
+void output_json(const struct result *result)
+{
+	struct json_object *document = output_document(result);
+
+	puts(json_object_to_json_string_ext(document, JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_NOSLASHESCAPE |
+					    JSON_C_TO_STRING_SPACED));
+	json_object_put(document);
+}

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The commands list and (none): what is there, in one table or a few lines. Changes nothing. */
+#include <string.h>
+
+#include "command.h"
+#include "output.h"
+#include "state.h"
+
+int list_run(const struct options *options, struct result *result)
+{
+	int ret = command_cards(options, result);
+	size_t i;
+
+	for (i = 0; i < result->nr; i++)
+		state_attach(&result->row[i]);
+	return ret;
+}
+
+void list_print(const struct options *options, const struct result *result)
+{
+	output_list(result, options->tree);
+}
+
+int summary_run(const struct options *options, struct result *result)
+{
+	return list_run(options, result);
+}
+
+static bool any_unchecked(const struct result *result)
+{
+	size_t i;
+
+	for (i = 0; i < result->nr; i++)
+		if (!result->row[i].outcome || result->row[i].outcome->verdict == VERDICT_NONE)
+			return true;
+	return false;
+}
+
+static bool any_bad(const struct result *result)
+{
+	size_t i;
+
+	for (i = 0; i < result->nr; i++)
+		if (result->row[i].outcome && result->row[i].outcome->verdict > VERDICT_PASS)
+			return true;
+	return false;
+}
+
+static const char *next_command(const struct result *result, bool loaded)
+{
+	if (!result->nr)
+		return "sudo softtape rescan   (lets the kernel look again for a card that was plugged)";
+	if (!loaded)
+		return "sudo modprobe softtape   (without it nobody settles the links)";
+	if (any_unchecked(result))
+		return "sudo softtape check   (waits for the driver, tests the cards, gives a verdict)";
+	if (any_bad(result))
+		return "softtape status   (what was found, and what helps)";
+	return "softtape list --tree   (which cards share an uplink)";
+}
+
+void summary_print(const struct options *options, const struct result *result)
+{
+	bool loaded = !access("/sys/module/softtape", F_OK);
+	char version[64];
+
+	(void)options;
+	printf("softtape %s, kernel module %s", SOFTTAPE_VERSION, loaded ? "loaded" : "not loaded");
+	if (!util_read("/sys/module/nvidia/version", version, sizeof(version)))
+		printf(", nvidia driver %s\n", version);
+	else
+		puts(", no nvidia driver loaded");
+	output_list(result, false);
+	printf("next: %s\n", next_command(result, loaded));
+}

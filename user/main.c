@@ -1,0 +1,404 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* softtape: the command line. Parses, calls one command, prints what it came to. */
+#include <errno.h>
+#include <getopt.h>
+#include <locale.h>
+#include <string.h>
+
+#include "command.h"
+#include "output.h"
+#include "selftest.h"
+
+enum {
+	OPTION_FILE = 1u << 0,
+	OPTION_SET = 1u << 1,
+	OPTION_TREE = 1u << 2,
+	OPTION_ANY = 1u << 3,
+	OPTION_LEVEL = 1u << 4,
+	OPTION_WAIT = 1u << 5,
+	OPTION_FORCE = 1u << 6,
+	OPTION_ON_PLUG = 1u << 7,
+	OPTION_ON_UNPLUG = 1u << 8,
+	OPTION_CONFIG = 1u << 9,
+	OPTION_JSON = 1u << 10,
+	OPTION_HELP = 1u << 11,
+	OPTION_VERSION = 1u << 12,
+	OPTION_EVERYWHERE = OPTION_JSON | OPTION_HELP | OPTION_VERSION,
+};
+
+/* One row per option: parsing, checking and help all come from here. The long names' values are the row's bit. */
+static const struct {
+	const char *name;
+	int letter;
+	const char *argument;
+	unsigned int bit;
+	const char *help;
+} option_table[] = {
+	{ "file", 'F', "FILE", OPTION_FILE, "plan for the text of lspci -xxxx, '-' reads standard input" },
+	{ "set", 0, "KEY=VALUE", OPTION_SET, "plan with another module parameter, as speed=gen1; may be repeated" },
+	{ "tree", 0, NULL, OPTION_TREE, "show the ports the cards hang on" },
+	{ "any", 0, NULL, OPTION_ANY, "every NVIDIA display function, not only mining cards" },
+	{ "level", 0, "LEVEL", OPTION_LEVEL, "quick, standard (default), long, or bind-only" },
+	{ "wait-driver", 0, "SECONDS", OPTION_WAIT, "how long to wait for the driver (default 60)" },
+	{ "force", 0, NULL, OPTION_FORCE, "test a card that another process uses" },
+	{ "on-plug", 0, NULL, OPTION_ON_PLUG, "for the udev unit: do what on_plug= in " SETTINGS_FILE " says" },
+	{ "on-unplug", 0, NULL, OPTION_ON_UNPLUG, "for the udev unit: note that the card is gone" },
+	{ "config", 0, "FILE", OPTION_CONFIG, "read this configuration instead of " SETTINGS_FILE },
+	{ "json", 0, NULL, OPTION_JSON, "print one JSON document" },
+	{ "help", 'h', NULL, OPTION_HELP, "print this text" },
+	{ "version", 0, NULL, OPTION_VERSION, "print the version" },
+};
+
+/**
+ * struct command - one row per command
+ * @name:	its word; NULL = softtape alone
+ * @arguments:	what follows it, for the help
+ * @help:	one line
+ * @options:	OPTION_* it knows beside those known everywhere
+ * @run:	does the work, returns the exit status
+ * @print:	the result as text
+ */
+struct command {
+	const char *name;
+	const char *arguments;
+	const char *help;
+	unsigned int options;
+	int (*run)(const struct options *options, struct result *result);
+	void (*print)(const struct options *options, const struct result *result);
+};
+
+static const struct command commands[] = {
+	{ NULL, "", "the state in a few lines and the next useful command", 0, summary_run, summary_print },
+	{ "list", "[card ...]", "cards, link, driver, quirk state, last verdict", OPTION_TREE | OPTION_ANY, list_run,
+	  list_print },
+	{ "plan", "[card ...]", "what the kernel module would do", OPTION_FILE | OPTION_SET, plan_run, plan_print },
+	{ "check", "[card ...]", "wait for the driver, verify quirks and link, test, give a verdict",
+	  OPTION_ANY | OPTION_LEVEL | OPTION_WAIT | OPTION_FORCE | OPTION_ON_PLUG | OPTION_ON_UNPLUG | OPTION_CONFIG,
+	  check_run, check_print },
+	{ "rescan", "", "let the kernel look for new cards and check them (root)",
+	  OPTION_LEVEL | OPTION_WAIT | OPTION_CONFIG, rescan_run, check_print },
+	{ "status", "[card ...]", "last verdicts", 0, status_run, check_print },
+	{ "explain", "[code]", "what a finding means and what helps", 0, explain_run, explain_print },
+};
+
+static void print_help(void)
+{
+	char left[64];
+	size_t i;
+
+	puts("softtape plan -F dump.txt          what would be done for the cards of another machine\n"
+	     "softtape list                      cards, link, driver, quirk state, last verdict\n"
+	     "sudo softtape check 01:00.0        does this card work? exit status 0 = pass\n\n"
+	     "Usage: softtape <command> [options] [card ...]\n"
+	     "A card is a PCI address like 01:00.0, or all.\n\nCommands:");
+	for (i = 0; i < ARRAY_SIZE(commands); i++) {
+		snprintf(left, sizeof(left), "%s %s", commands[i].name ? commands[i].name : "(none)", commands[i].arguments);
+		printf("  %-22s %s\n", left, commands[i].help);
+	}
+
+	puts("\nOptions:");
+	for (i = 0; i < ARRAY_SIZE(option_table); i++) {
+		snprintf(left, sizeof(left), "%s--%s%s%s", option_table[i].letter == 'F' ? "-F, " :
+			 option_table[i].letter == 'h' ? "-h, " : "", option_table[i].name,
+			 option_table[i].argument ? " " : "", option_table[i].argument ? option_table[i].argument : "");
+		printf("  %-22s %s\n", left, option_table[i].help);
+	}
+
+	puts("\nExit status: 0 pass, 1 fault, 2 usage or unreadable input, 3 not testable, 4 hung or lost, 5 degraded.\n"
+	     "Several cards: the worst, in the order 4, 1, 5, 3, 0.");
+}
+
+static size_t distance(const char *a, const char *b)
+{
+	size_t row[32], i, j, diagonal, above;
+	size_t len = strlen(b);
+
+	if (len >= ARRAY_SIZE(row))
+		return len;
+
+	for (j = 0; j <= len; j++)
+		row[j] = j;
+	for (i = 0; a[i]; i++) {
+		diagonal = row[0];
+		row[0] = i + 1;
+		for (j = 0; j < len; j++) {
+			size_t best = diagonal + (a[i] != b[j]);
+
+			above = row[j + 1];
+			best = best < above + 1 ? best : above + 1;
+			row[j + 1] = best < row[j] + 1 ? best : row[j] + 1;
+			diagonal = above;
+		}
+	}
+
+	return row[len];
+}
+
+static const struct command *find_command(const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(commands); i++)
+		if (commands[i].name && !strcmp(commands[i].name, name))
+			return &commands[i];
+	return NULL;
+}
+
+static int unknown_command(struct result *result, const char *name)
+{
+	const char *best = NULL;
+	size_t i, least = 4;
+
+	for (i = 1; i < ARRAY_SIZE(commands); i++) {
+		size_t d = distance(name, commands[i].name);
+
+		if (d >= least || d >= strlen(commands[i].name))
+			continue;
+		least = d;
+		best = commands[i].name;
+	}
+
+	return command_fail(result, VERDICT_EXIT_USAGE, FINDING_USAGE, NULL, "unknown command '%s'%s%s%s", name,
+			    best ? ", did you mean '" : "", best ? best : "", best ? "'?" : "");
+}
+
+static int parse_level(const char *word, struct options *options, struct result *result)
+{
+	static const char *const words[] = {
+#define X(id, word) [id] = word,
+		LEVELS(X)
+#undef X
+	};
+	int i;
+
+	for (i = 0; i < LEVEL_NR; i++) {
+		if (strcmp(words[i], word))
+			continue;
+		options->level = i;
+		return 0;
+	}
+
+	return command_fail(result, VERDICT_EXIT_USAGE, FINDING_USAGE, NULL,
+			    "--level %s: accepted are quick, standard, long, bind-only", word);
+}
+
+static int parse_wait(const char *text, struct options *options, struct result *result)
+{
+	char *end;
+	long seconds;
+
+	errno = 0;
+	seconds = strtol(text, &end, 10);
+	if (errno || end == text || *end || seconds < 0 || seconds > 3600)
+		return command_fail(result, VERDICT_EXIT_USAGE, FINDING_USAGE, NULL,
+				    "--wait-driver %s: accepted are 0 to 3600 (seconds)", text);
+
+	options->wait_s = (int)seconds;
+	return 0;
+}
+
+static int take_option(unsigned int bit, struct options *options, struct result *result)
+{
+	switch (bit) {
+	case OPTION_FILE:
+		options->file = optarg;
+		break;
+	case OPTION_SET:
+		if (options->nr_set == ARRAY_SIZE(options->set))
+			return command_fail(result, VERDICT_EXIT_USAGE, FINDING_USAGE, NULL, "too many --set");
+		options->set[options->nr_set++] = optarg;
+		break;
+	case OPTION_TREE:
+		options->tree = true;
+		break;
+	case OPTION_ANY:
+		options->any = true;
+		break;
+	case OPTION_LEVEL:
+		return parse_level(optarg, options, result);
+	case OPTION_WAIT:
+		return parse_wait(optarg, options, result);
+	case OPTION_FORCE:
+		options->force = true;
+		break;
+	case OPTION_ON_PLUG:
+		options->on_plug = true;
+		break;
+	case OPTION_ON_UNPLUG:
+		options->on_unplug = true;
+		break;
+	case OPTION_CONFIG:
+		options->config = optarg;
+		break;
+	case OPTION_JSON:
+		options->json = true;
+		break;
+	default:
+		break;
+	}
+
+	return 0;
+}
+
+static unsigned int option_bit(int value)
+{
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(option_table); i++)
+		if (value == 256 + (int)i || (option_table[i].letter && value == option_table[i].letter))
+			return option_table[i].bit;
+	return 0;
+}
+
+static int bad_option(struct result *result, int value, char **argv)
+{
+	const char *word = optind > 0 ? argv[optind - 1] : "";
+
+	if (value == ':')
+		return command_fail(result, VERDICT_EXIT_USAGE, FINDING_USAGE, NULL, "%s needs a value", word);
+	if (optopt && optopt < 256)
+		return command_fail(result, VERDICT_EXIT_USAGE, FINDING_USAGE, NULL, "unknown option -%c", optopt);
+	return command_fail(result, VERDICT_EXIT_USAGE, FINDING_USAGE, NULL, "unknown option %s", word);
+}
+
+/* Fills @ret_seen with the bits of all options given; 0 or an exit status. */
+static int parse_options(int argc, char **argv, struct options *options, unsigned int *ret_seen, struct result *result)
+{
+	struct option longs[ARRAY_SIZE(option_table) + 1] = { 0 };
+	int value, ret = 0;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(option_table); i++) {
+		longs[i].name = option_table[i].name;
+		longs[i].has_arg = option_table[i].argument ? required_argument : no_argument;
+		longs[i].val = 256 + (int)i;
+	}
+
+	while (!ret && (value = getopt_long(argc, argv, ":F:h", longs, NULL)) != -1) {
+		if (value == '?' || value == ':')
+			return bad_option(result, value, argv);
+		*ret_seen |= option_bit(value);
+		ret = take_option(option_bit(value), options, result);
+	}
+
+	return ret;
+}
+
+static int check_options(const struct command *command, unsigned int seen, struct result *result)
+{
+	unsigned int wrong = seen & ~(command->options | OPTION_EVERYWHERE);
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(option_table); i++)
+		if (wrong & option_table[i].bit)
+			return command_fail(result, VERDICT_EXIT_USAGE, FINDING_USAGE, NULL, "--%s does not go with %s",
+					    option_table[i].name, command->name ? command->name : "softtape alone");
+	return 0;
+}
+
+/* JSON is promised even when the command line is wrong, so it is looked for first. */
+static bool wants_json(int argc, char **argv)
+{
+	int i;
+
+	for (i = 1; i < argc; i++)
+		if (!strcmp(argv[i], "--json"))
+			return true;
+	return false;
+}
+
+static int run(int argc, char **argv, struct options *options, const struct command **ret_command,
+	       struct result *result)
+{
+	const struct command *command = &commands[0];
+	unsigned int seen = 0;
+	int ret;
+
+	ret = parse_options(argc, argv, options, &seen, result);
+	/* getopt has sorted the words behind the options, unless it stopped at a wrong one. */
+	while (ret && optind < argc && argv[optind][0] == '-')
+		optind++;
+	if (optind < argc) {
+		result->command = argv[optind];
+		command = find_command(argv[optind]);
+	}
+	if (ret)
+		return ret;
+
+	if (seen & (OPTION_HELP | OPTION_VERSION)) {
+		if (seen & OPTION_HELP)
+			print_help();
+		else
+			puts("softtape " SOFTTAPE_VERSION);
+		return -1;
+	}
+
+	if (!command)
+		return unknown_command(result, argv[optind]);
+	ret = check_options(command, seen, result);
+	if (ret)
+		return ret;
+
+	options->card = argv + optind + (optind < argc);
+	options->nr_card = argc - optind - (optind < argc);
+	settings_policy(&result->policy);
+	*ret_command = command;
+	return command->run(options, result);
+}
+
+static bool findings_are_result(const struct command *command, const struct result *result)
+{
+	return command && command->print == explain_print && !result->exit;
+}
+
+/* Usage errors in one line; what a command found comes with what helps. */
+static void print_text(const struct command *command, const struct options *options, const struct result *result)
+{
+	size_t i;
+
+	fflush(stdout);
+	for (i = 0; !findings_are_result(command, result) && i < result->findings.nr; i++) {
+		const struct finding *finding = &result->findings.item[i];
+
+		if (finding->code == FINDING_USAGE || finding->code == FINDING_INPUT)
+			fprintf(stderr, "softtape: %s%s\n", finding->evidence,
+				finding->code == FINDING_USAGE ? " (see softtape --help)" : "");
+		else if (finding->code == FINDING_DUMP_DEVICE)
+			fprintf(stderr, "softtape: %s: %s\n", finding->bdf, finding->evidence);
+		else
+			output_finding(finding, stderr);
+	}
+
+	if (command && (result->nr || result->exit != VERDICT_EXIT_USAGE))
+		command->print(options, result);
+}
+
+int main(int argc, char **argv)
+{
+	struct options options = { .wait_s = -1, .json = wants_json(argc, argv) };
+	struct result result = { .command = "summary" };
+	const struct command *command = NULL;
+	int ret;
+
+	if (argc == 2 && !strcmp(argv[1], SELFTEST_CHILD_COMMAND))
+		return selftest_child();
+
+	setlocale(LC_CTYPE, "");
+	output_color_init();
+	ret = run(argc, argv, &options, &command, &result);
+	if (ret >= 0) {
+		result.exit = ret;
+		if (options.json)
+			output_json(&result);
+		else
+			print_text(command, &options, &result);
+	}
+
+	result_free(&result);
+	if (fflush(stdout) || ferror(stdout)) {
+		fprintf(stderr, "softtape: standard output: %s\n", strerror(errno));
+		return ret > 0 ? ret : VERDICT_EXIT_USAGE;
+	}
+
+	return ret > 0 ? ret : 0;
+}

@@ -1,0 +1,465 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* A result as text for people. Decides nothing. */
+#include "output.h"
+
+#include <libsmartcols.h>
+#include <stdarg.h>
+#include <string.h>
+
+static bool colored;
+
+/**
+ * output_color_init - decide whether to use colour
+ *
+ * Only on a terminal, never with NO_COLOR (no-color.org) or TERM=dumb. Colour is never the only signal.
+ */
+void output_color_init(void)
+{
+	const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM");
+
+	colored = isatty(STDOUT_FILENO) && !(no_color && no_color[0]) && term && strcmp(term, "dumb");
+}
+
+static const char *verdict_color(enum verdict verdict)
+{
+	switch (verdict) {
+	case VERDICT_PASS:
+		return "\033[32m";
+	case VERDICT_FAULT:
+	case VERDICT_HUNG:
+	case VERDICT_LOST:
+		return "\033[31m";
+	case VERDICT_NONE:
+		return "";
+	default:
+		return "\033[33m";
+	}
+}
+
+static void format_link(const struct softtape_view *view, char *buf, size_t size)
+{
+	if (!view->speed || !view->width)
+		util_copy(buf, size, "unknown");
+	else if (!view->max_speed || !view->max_width)
+		snprintf(buf, size, "%s,x%u", softtape_speed_word(view->speed), view->width);
+	else
+		snprintf(buf, size, "%s,x%u(max %s,x%u)", softtape_speed_word(view->speed), view->width,
+			 softtape_speed_word(view->max_speed), view->max_width);
+}
+
+static const char *quirk_text(const struct card *card)
+{
+	if (card->quirk[SOFTTAPE_F_STATE][0])
+		return card->quirk[SOFTTAPE_F_STATE];
+	return card->row ? "module absent" : "not applicable";
+}
+
+static void format_verdict(const struct outcome *outcome, char *buf, size_t size)
+{
+	const char *word = "never checked";
+
+	if (outcome && outcome->verdict != VERDICT_NONE)
+		word = verdict_word(outcome->verdict);
+	else if (outcome)
+		word = outcome_run_word(outcome->run);
+	snprintf(buf, size, "%s%s", word, outcome && outcome->simulated ? " (simulated)" : "");
+}
+
+static void set_cell(struct libscols_line *line, size_t column, const char *text)
+{
+	if (scols_line_set_data(line, column, text))
+		abort();
+}
+
+static struct libscols_line *add_line(struct libscols_table *table, struct libscols_line *parent)
+{
+	struct libscols_line *line = scols_table_new_line(table, parent);
+
+	if (!line)
+		abort();
+	return line;
+}
+
+static void fill_line(struct libscols_line *line, const struct row *row)
+{
+	enum verdict verdict = row->outcome ? row->outcome->verdict : VERDICT_NONE;
+	char text[128];
+
+	set_cell(line, 0, row->card.bdf);
+	snprintf(text, sizeof(text), "%s [%04x:%04x]", row->card.name, row->card.vendor, row->card.device);
+	set_cell(line, 1, text);
+	if (row->card.gone)
+		util_copy(text, sizeof(text), "off the bus");
+	else
+		format_link(&row->card.view, text, sizeof(text));
+	set_cell(line, 2, text);
+	set_cell(line, 3, row->card.driver[0] ? row->card.driver : "none");
+	set_cell(line, 4, quirk_text(&row->card));
+	format_verdict(row->outcome, text, sizeof(text));
+	set_cell(line, 5, text);
+	if (colored && verdict != VERDICT_NONE)
+		scols_cell_set_color(scols_line_get_cell(line, 5), verdict_color(verdict));
+}
+
+static size_t count_below(const struct result *result, const char *port)
+{
+	char part[ADDRESS_MAX + 2];
+	size_t i, nr = 0;
+
+	snprintf(part, sizeof(part), "/%s/", port);
+	for (i = 0; i < result->nr; i++)
+		nr += !!strstr(result->row[i].card.syspath, part);
+	return nr;
+}
+
+/* The line of a port, made when a card below it comes first; ports are told by their address. */
+static struct libscols_line *port_line(struct libscols_table *table, struct libscols_line *parent, const char *port,
+				       const struct result *result)
+{
+	struct libscols_iter *iter = scols_new_iter(SCOLS_ITER_FORWARD);
+	struct libscols_line *line = NULL;
+	char text[CARD_WORD_MAX];
+	size_t below = count_below(result, port);
+
+	if (!iter)
+		abort();
+
+	while (!scols_table_next_line(table, iter, &line))
+		if (!strcmp(scols_line_get_cell(line, 0) ? scols_cell_get_data(scols_line_get_cell(line, 0)) : "", port))
+			break;
+		else
+			line = NULL;
+	scols_free_iter(iter);
+	if (line)
+		return line;
+
+	line = add_line(table, parent);
+	set_cell(line, 0, port);
+	snprintf(text, sizeof(text), below > 1 ? "port, shared by %zu cards" : "port", below);
+	set_cell(line, 1, text);
+	return line;
+}
+
+/* sysfs nests devices as the bus does: /sys/devices/pci0000:00/0000:00:1c.0/0000:01:00.0. */
+static struct libscols_line *add_ports(struct libscols_table *table, const struct row *row, const struct result *result)
+{
+	char path[CARD_PATH_MAX], *part, *save = NULL;
+	struct libscols_line *line = NULL;
+	struct address address;
+
+	util_copy(path, sizeof(path), row->card.syspath);
+	for (part = strtok_r(path, "/", &save); part; part = strtok_r(NULL, "/", &save))
+		if (!address_parse(part, &address) && strcmp(part, row->card.bdf))
+			line = port_line(table, line, part, result);
+	return line;
+}
+
+/**
+ * output_list - cards as a table
+ * @result:	the cards
+ * @tree:	below the ports they hang on
+ */
+void output_list(const struct result *result, bool tree)
+{
+	static const char *const columns[] = { "CARD", "NAME", "LINK", "DRIVER", "QUIRKS", "VERDICT" };
+	struct libscols_table *table;
+	size_t i;
+
+	if (!result->nr) {
+		puts("no mining card");
+		return;
+	}
+
+	table = scols_new_table();
+	if (!table)
+		abort();
+
+	scols_table_enable_colors(table, colored);
+	for (i = 0; i < ARRAY_SIZE(columns); i++)
+		if (!scols_table_new_column(table, columns[i], 0, !i && tree ? SCOLS_FL_TREE : 0))
+			abort();
+
+	for (i = 0; i < result->nr; i++)
+		fill_line(add_line(table, tree ? add_ports(table, &result->row[i], result) : NULL), &result->row[i]);
+
+	scols_print_table(table);
+	scols_unref_table(table);
+}
+
+static const char *short_address(const char *address)
+{
+	return strncmp(address, "0000:", 5) ? address : address + 5;
+}
+
+static const char *why_unknown(const struct result *result, const struct card *card, enum softtape_item item, char *buf,
+			       size_t size)
+{
+	if (item == SOFTTAPE_D3COLD)
+		return result->dump ? "not in a dump" : "not shown by the kernel";
+	if (card->flaw == CONFIG_LOOP)
+		return "capability list runs in a circle";
+	if (!result->dump)
+		return geteuid() ? "needs root" : "not readable";
+
+	snprintf(buf, size, "dump ends at 0x%zx", card->config_size);
+	return buf;
+}
+
+static bool has_step(const struct softtape_plan *plan, enum softtape_item item)
+{
+	int i;
+
+	for (i = 0; i < plan->nr; i++)
+		if (plan->step[i].what == item)
+			return true;
+	return false;
+}
+
+static void print_step(const struct row *row, const struct softtape_step *step)
+{
+	const struct softtape_view *view = &row->card.view;
+
+	if (step->what != SOFTTAPE_CAP) {
+		printf("  step %s %s -> %s%s\n", softtape_field_name(SOFTTAPE_F_ASPM + (step->what - SOFTTAPE_ASPM)),
+		       softtape_value_word(step->from), softtape_value_word(step->to),
+		       step->what == SOFTTAPE_ASPM && view->above == SOFTTAPE_ABOVE_PORT ? " (endpoint, then port)" : "");
+		return;
+	}
+
+	printf("  step cap gen%u -> gen%u on the port, ", step->from, step->to);
+	if (step->retrain)
+		printf("then retrain (link now %s)\n", softtape_speed_word(view->speed));
+	else
+		printf("no retrain needed (link already %s)\n", softtape_speed_word(view->speed));
+}
+
+static void print_item(const struct result *result, const struct row *row, const struct softtape_report *report,
+		       enum softtape_item item)
+{
+	char why[CARD_WORD_MAX];
+
+	if (has_step(&row->plan, item))
+		return;
+
+	printf("  %s %s", softtape_field_name(SOFTTAPE_F_ASPM + (item - SOFTTAPE_ASPM)),
+	       softtape_value_word(row->card.view.item[item]));
+	if (row->card.view.item[item] == SOFTTAPE_UNKNOWN)
+		printf(" (%s)", why_unknown(result, &row->card, item, why, sizeof(why)));
+	else if (report->reason[item] == SOFTTAPE_R_UNCHANGED)
+		printf("(unchanged)");
+	else if (report->reason[item] == SOFTTAPE_R_KEEP)
+		printf("(keep)");
+	putchar('\n');
+}
+
+static void print_cap(const struct row *row)
+{
+	switch (row->plan.cap) {
+	case SOFTTAPE_CAP_KEEP:
+		puts("  cap keep");
+		break;
+	case SOFTTAPE_CAP_UNNEEDED:
+		puts("  cap unneeded, no write");
+		break;
+	case SOFTTAPE_CAP_REFUSED_V1:
+		puts("  cap refused(v1)");
+		break;
+	case SOFTTAPE_CAP_UNSUPPORTED:
+		puts("  cap unsupported");
+		break;
+	case SOFTTAPE_CAP_UNKNOWN:
+		puts("  cap unknown");
+		break;
+	default:
+		break;
+	}
+}
+
+static void print_above(const struct card *card)
+{
+	if (card->link.above == SOFTTAPE_ABOVE_NONE)
+		printf(", no downstream port above: nothing here is ours to change\n");
+	else if (card->port[0])
+		printf(" behind %s\n", short_address(card->port));
+	else
+		printf(", port not in dump\n");
+}
+
+static void print_versions(const struct softtape_link *link)
+{
+	if (link->fn[0].known && link->fn[0].version == 1)
+		puts("  endpoint has no Link Control 2 (capability version 1)");
+	if (link->above == SOFTTAPE_ABOVE_PORT && link->port.known && link->port.version == 1)
+		puts("  port has no Link Control 2 (capability version 1)");
+}
+
+static void print_plan(const struct result *result, const struct row *row)
+{
+	const struct card *card = &row->card;
+	struct softtape_outcome outcome = { .cap = row->plan.cap };
+	struct softtape_report report = { .card = card->row };
+	char text[CARD_WORD_MAX];
+	int i;
+
+	printf("%s %s [%04x:%04x]", card->bdf, card->name, card->vendor, card->device);
+	print_above(card);
+
+	softtape_report_make(&report, &card->view, &card->view, &result->policy, &outcome);
+	for (i = 0; i < row->plan.nr; i++)
+		print_step(row, &row->plan.step[i]);
+	for (i = 0; i < SOFTTAPE_NR_ITEMS; i++)
+		print_item(result, row, &report, i);
+	print_cap(row);
+	format_link(&card->view, text, sizeof(text));
+	printf("  speed %s\n", text);
+	print_versions(&card->link);
+	if (card->quirk[SOFTTAPE_F_STATE][0])
+		printf("  state %s\n", card->quirk[SOFTTAPE_F_STATE]);
+	if (card->report[0])
+		printf("  module says: %s\n", card->report);
+}
+
+/**
+ * output_plan - what the module would do
+ * @result:	cards with their plans
+ */
+void output_plan(const struct result *result)
+{
+	size_t i;
+
+	if (!result->nr)
+		puts("no mining card");
+
+	for (i = 0; i < result->nr; i++) {
+		if (i)
+			putchar('\n');
+		print_plan(result, &result->row[i]);
+	}
+}
+
+/**
+ * output_finding - one finding in a few lines
+ * @finding:	what was found
+ * @file:	where to
+ */
+void output_finding(const struct finding *finding, FILE *file)
+{
+	const struct finding_info *info = finding_info(finding->code);
+	char command[1024];
+
+	finding_command(finding, command, sizeof(command));
+	fprintf(file, "%s: %s%s%s [%s]\n", finding_severity_word(info->severity), finding->bdf, finding->bdf[0] ? ": " : "",
+		info->title, finding_word(finding));
+	if (finding->evidence[0])
+		fprintf(file, "  seen: %s\n", finding->evidence);
+	fprintf(file, "  do:   %s\n", info->remedy);
+	if (command[0])
+		fprintf(file, "  run:  %s\n", command);
+}
+
+void output_findings(const struct result *result, FILE *file)
+{
+	size_t i;
+
+	for (i = 0; i < result->findings.nr; i++)
+		output_finding(&result->findings.item[i], file);
+}
+
+static PRINTF_LIKE(4, 5) void append(char *buf, size_t size, size_t *len, const char *format, ...)
+{
+	va_list args;
+	int n;
+
+	if (*len >= size)
+		return;
+
+	va_start(args, format);
+	n = vsnprintf(buf + *len, size - *len, format, args);
+	va_end(args);
+	if (n > 0)
+		*len += (size_t)n;
+}
+
+static void append_measures(const struct outcome *outcome, char *buf, size_t size, size_t *len)
+{
+	if (outcome->mem_mib)
+		append(buf, size, len, ", %u of %u MiB tested", outcome->tested_mib, outcome->mem_mib);
+	if (outcome->h2d_mbs && outcome->d2h_mbs)
+		append(buf, size, len, ", copies %u/%u MB/s", outcome->h2d_mbs, outcome->d2h_mbs);
+	if (outcome->link_mbs)
+		append(buf, size, len, " (link carries %u)", outcome->link_mbs);
+	if (outcome->errors)
+		append(buf, size, len, ", %llu errors", outcome->errors);
+}
+
+/**
+ * output_verdict_line - one card's verdict in one line
+ * @row:	the card
+ * @color:	with colour
+ * @buf:	filled
+ * @size:	bytes in @buf
+ */
+void output_verdict_line(const struct row *row, bool color, char *buf, size_t size)
+{
+	const struct outcome *outcome = row->outcome;
+	char word[CARD_WORD_MAX], link[CARD_WORD_MAX];
+	size_t len = 0;
+
+	format_verdict(outcome, word, sizeof(word));
+	format_link(&row->card.view, link, sizeof(link));
+	append(buf, size, &len, "%s %s: %s%s%s, driver %s, quirks %s, link %s", row->card.bdf, row->card.name,
+	       color ? verdict_color(outcome ? outcome->verdict : VERDICT_NONE) : "", word, color ? "\033[0m" : "",
+	       row->card.driver[0] ? row->card.driver : "none", quirk_text(&row->card), link);
+	if (outcome)
+		append_measures(outcome, buf, size, &len);
+}
+
+static void print_verdict(const struct row *row)
+{
+	const struct outcome *outcome = row->outcome;
+	char line[1024];
+	unsigned int i;
+
+	output_verdict_line(row, colored, line, sizeof(line));
+	puts(line);
+	for (i = 0; outcome && i < outcome->nr_finding; i++)
+		output_finding(&outcome->finding[i], stdout);
+}
+
+/**
+ * output_verdicts - one line per card, and what was found
+ * @result:	cards with their outcomes
+ */
+void output_verdicts(const struct result *result)
+{
+	size_t i;
+
+	if (!result->nr)
+		puts("no mining card");
+	for (i = 0; i < result->nr; i++)
+		print_verdict(&result->row[i]);
+}
+
+/**
+ * output_explain - what a finding means
+ * @finding:	with its own text as evidence where its row stands for a family
+ * @brief:	one line
+ */
+void output_explain(const struct finding *finding, bool brief)
+{
+	const struct finding_info *info = finding_info(finding->code);
+	const char *severity = finding_severity_word(info->severity);
+	char command[1024];
+
+	if (brief) {
+		printf("%-20s  %-7s  %s\n", finding_word(finding), severity,
+		       finding->evidence[0] ? finding->evidence : info->title);
+		return;
+	}
+
+	finding_command(finding, command, sizeof(command));
+	printf("%s (%s): %s\n\n%s\n%s\n", finding_word(finding), severity, info->title, info->cause,
+	       finding->evidence[0] ? finding->evidence : info->remedy);
+	if (command[0])
+		printf("\n  %s\n", command);
+}

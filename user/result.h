@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What a command came to, as plain values between those who find out and those who print. */
+#ifndef RESULT_H
+#define RESULT_H
+
+#include "card.h"
+#include "finding.h"
+#include "verdict.h"
+
+#define OUTCOME_PHASES_MAX	16
+#define OUTCOME_FINDINGS_MAX	16
+
+/* X(enumerator, word); the words are interface (state file). */
+#define RUNS(X)					\
+	X(RUN_NONE,		"none")		\
+	X(RUN_RUNNING,		"running")	\
+	X(RUN_DONE,		"done")		\
+	X(RUN_INTERRUPTED,	"interrupted")
+
+enum run {
+#define X(id, word) id,
+	RUNS(X)
+#undef X
+	RUN_NR,
+};
+
+/**
+ * struct phase - one step of a check
+ * @name:	its word
+ * @result:	what became of it
+ * @ms:		how long it took
+ */
+struct phase {
+	char name[16];
+	char result[16];
+	unsigned int ms;
+};
+
+/**
+ * struct outcome - what a check of one card came to so far; plain values, shared between processes
+ * @run:	how far the check came
+ * @verdict:	VERDICT_NONE until the end
+ * @simulated:	the CUDA library or the driver is a stand-in
+ * @tested:	the self-test was started
+ * @level:	word of the level
+ * @phase:	steps so far
+ * @nr_phase:	their number
+ * @errors:	wrong words found
+ * @finding:	what was found
+ * @nr_finding:	their number
+ * @pid:	process that checks
+ * @pid_ticks:	its start time in clock ticks since boot, so that a reused pid is not taken for it
+ * @started:	seconds since the epoch
+ * @ended:	the same, 0 = not yet
+ * @h2d_mbs:	copy rate to the card, 0 = not measured
+ * @d2h_mbs:	copy rate from the card
+ * @link_mbs:	what the link can carry, 0 = unknown
+ * @tested_mib:	memory gone over
+ * @mem_mib:	memory the card has
+ */
+struct outcome {
+	enum run run;
+	enum verdict verdict;
+	bool simulated;
+	bool tested;
+	char level[12];
+	struct phase phase[OUTCOME_PHASES_MAX];
+	unsigned int nr_phase;
+	unsigned long long errors;
+	struct finding finding[OUTCOME_FINDINGS_MAX];
+	unsigned int nr_finding;
+	int pid;
+	unsigned long long pid_ticks;
+	long long started;
+	long long ended;
+	unsigned int h2d_mbs;
+	unsigned int d2h_mbs;
+	unsigned int link_mbs;
+	unsigned int tested_mib;
+	unsigned int mem_mib;
+};
+
+/**
+ * struct row - one card of the result
+ * @card:	what it is
+ * @planned:	@plan is valid
+ * @plan:	steps the module would carry out
+ * @outcome:	its check, NULL = never checked; owned
+ */
+struct row {
+	struct card card;
+	bool planned;
+	struct softtape_plan plan;
+	struct outcome *outcome;
+};
+
+/**
+ * struct result - what a command came to
+ * @command:	its name
+ * @policy:	settings that @row's plans were made with
+ * @quiet:	the text was already written elsewhere
+ * @note:	one line instead of cards, NULL = none
+ * @dump:	cards are from a dump, not from this machine
+ * @row:	cards
+ * @findings:	what was found outside of checks
+ * @verdict:	of all cards together
+ * @exit:	exit status
+ */
+struct result {
+	const char *command;
+	struct softtape_policy policy;
+	bool quiet;
+	const char *note;
+	bool dump;
+	struct row *row;
+	size_t nr;
+	size_t room;
+	struct finding_list findings;
+	enum verdict verdict;
+	int exit;
+};
+
+struct row *result_add(struct result *result, const struct card *card);
+struct outcome *result_outcome(struct row *row);
+void result_free(struct result *result);
+
+void outcome_add(struct outcome *outcome, const struct finding *finding);
+struct phase *outcome_phase(struct outcome *outcome, const char *name);
+const char *outcome_run_word(enum run run);
+
+#endif

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Files and locks that outlive a process: last verdict per card, slots for tests at once. Judges nothing. */
+#ifndef STATE_H
+#define STATE_H
+
+#include "result.h"
+
+int state_write(const struct row *row);
+int state_read(const char *bdf, struct row *ret_row);
+void state_attach(struct row *row);
+int state_each(int (*take)(const char *bdf, void *data), void *data);
+
+int state_lock_card(const struct card *card, char *holder, size_t size);
+int state_try_slot(unsigned int max);
+
+unsigned long long state_pid_ticks(int pid);
+
+#endif
