@@ -385,19 +385,30 @@ static void describe_call(const struct phases_page *page, char *ret, size_t size
 		snprintf(ret, size, "after %s: %d %s", cuda_symbol_name(call - 1), code, cuda_code_name(code));
 }
 
-/* The outcome is @word in the phase that was running. */
-static void conclude(struct selftest_result *ret, const struct phases_page *page, enum selftest_word word)
+/* Where the child was when it was looked at; @phase is SELFTEST_NR_PHASES before the first. */
+struct place {
+	enum selftest_phase_id phase;
+	uint32_t ms;
+};
+
+static struct place place_of(const struct phases_page *page)
 {
 	uint32_t phase = atomic_load(&page->phase);
 
+	return (struct place){
+		.phase = phase < SELFTEST_NR_PHASES ? phase : SELFTEST_NR_PHASES,
+		.ms = (uint32_t)(phases_now_ms() - atomic_load(&page->begin_ms)),
+	};
+}
+
+/* The outcome is @word, at that place. */
+static void conclude(struct selftest_result *ret, const struct place *place, enum selftest_word word)
+{
 	ret->word = word;
 	ret->cause = SELFTEST_CAUSE_NONE;
-	ret->failed = phase < SELFTEST_NR_PHASES ? phase : SELFTEST_NR_PHASES;
-	if (phase >= SELFTEST_NR_PHASES)
-		return;
-	if (ret->phase[phase].word == SELFTEST_RUNNING)
-		ret->phase[phase].ms = (uint32_t)(phases_now_ms() - atomic_load(&page->begin_ms));
-	ret->phase[phase].word = word;
+	ret->failed = place->phase;
+	if (place->phase < SELFTEST_NR_PHASES)
+		ret->phase[place->phase] = (struct selftest_phase){ .word = word, .ms = place->ms };
 }
 
 static void host_error(struct selftest_result *ret, const char *what, const char *why)
@@ -410,6 +421,7 @@ static void host_error(struct selftest_result *ret, const char *what, const char
 /* The child has ended without saying that it was done. */
 static void judge_death(const struct child *child, struct selftest_result *ret)
 {
+	struct place place = place_of(child->page);
 	siginfo_t info = { 0 };
 	char call[100], how[60];
 
@@ -421,11 +433,11 @@ static void judge_death(const struct child *child, struct selftest_result *ret)
 	else
 		snprintf(how, sizeof(how), "killed by signal %d (%s)", info.si_status, strsignal(info.si_status));
 
-	if (atomic_load(&child->page->phase) >= SELFTEST_NR_PHASES) {
+	if (place.phase == SELFTEST_NR_PHASES) {
 		host_error(ret, "test process did not start", how);
 		return;
 	}
-	conclude(ret, child->page, SELFTEST_CRASHED);
+	conclude(ret, &place, SELFTEST_CRASHED);
 	describe_call(child->page, call, sizeof(call));
 	snprintf(ret->error, sizeof(ret->error), "test process %s, %s", how, call);
 }
@@ -433,7 +445,7 @@ static void judge_death(const struct child *child, struct selftest_result *ret)
 /* The child is late: stop it, and say where it was before it was disturbed. */
 static void judge_late(const struct child *child, struct selftest_result *ret)
 {
-	uint64_t begin_ms = atomic_load(&child->page->begin_ms), late_ms = phases_now_ms() - begin_ms;
+	struct place place = place_of(child->page);
 	char call[100], stuck[100];
 	bool ended;
 
@@ -441,21 +453,22 @@ static void judge_late(const struct child *child, struct selftest_result *ret)
 	describe_stuck(child->pid, stuck, sizeof(stuck));
 	ended = child_stop(child);
 	collect(child, ret);
-	if (atomic_load(&child->page->phase) >= SELFTEST_NR_PHASES) {
+	if (place.phase == SELFTEST_NR_PHASES) {
 		host_error(ret, "test process did not start", stuck);
 		return;
 	}
-	conclude(ret, child->page, SELFTEST_HUNG);
-	snprintf(ret->error, sizeof(ret->error), "no answer for %u.%u s: %s, %s%s", (unsigned int)(late_ms / 1000),
-		 (unsigned int)(late_ms % 1000 / 100), call, stuck, ended ? "" : "; cannot be killed, left behind");
+	conclude(ret, &place, SELFTEST_HUNG);
+	snprintf(ret->error, sizeof(ret->error), "no answer for %u.%u s: %s, %s%s", place.ms / 1000, place.ms % 1000 / 100,
+		 call, stuck, ended ? "" : "; cannot be killed, left behind");
 }
 
 static void judge_cancelled(const struct child *child, struct selftest_result *ret)
 {
+	struct place place = place_of(child->page);
 	bool ended = child_stop(child);
 
 	collect(child, ret);
-	conclude(ret, child->page, SELFTEST_CANCELLED);
+	conclude(ret, &place, SELFTEST_CANCELLED);
 	snprintf(ret->error, sizeof(ret->error), "stopped on request%s", ended ? "" : "; the test process cannot be killed");
 }
 

@@ -1,0 +1,850 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Every way a self-test can end, played by the simulated libcuda. This program is also the child that selftest_run() starts.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/fs.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/timerfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "phases.h"
+#include "selftest.h"
+
+/* As seen from where the test is run, or absolute. */
+#ifndef FAKE_DIR
+#define FAKE_DIR "build/fake"
+#endif
+
+#define BDF	"0000:01:00.0"
+
+/* What a stop costs at most, after the limit: 2 + 1 + 1.5 s and what a busy machine adds. */
+#define STOP_MS	6000
+
+/* How this program behaves as the child; "" is well. */
+#define CHILD_ENV "SOFTTAPE_TEST_CHILD"
+
+/* A small card on a slow link, unless @script says otherwise: 16 MiB under test, 7 chunks copied each way. */
+static void use_fake(const char *script)
+{
+	char words[200];
+
+	snprintf(words, sizeof(words), "vram=24 link=210 %s", script);
+	setenv("LD_LIBRARY_PATH", FAKE_DIR, 1);
+	setenv("SOFTTAPE_FAKE_FORCE", "1", 1);
+	setenv("SOFTTAPE_FAKE", words, 1);
+	unsetenv(CHILD_ENV);
+}
+
+static struct selftest_result run(const struct selftest_request *req)
+{
+	struct selftest_request filled = *req;
+	struct selftest_result result;
+
+	memset(&result, 0xa5, sizeof(result));
+	if (!filled.bdf)
+		filled.bdf = BDF;
+	if (!filled.cancel_fd)
+		filled.cancel_fd = -1;
+	selftest_run(&filled, &result);
+	return result;
+}
+
+static void print_result(const char *desc, const struct selftest_result *r)
+{
+	print_message("    %s: %s in %s, cause \"%s\", errors %llu: %s\n", desc, selftest_word_name(r->word),
+		      selftest_phase_name(r->failed), selftest_cause_code(r->cause), (unsigned long long)r->errors, r->error);
+}
+
+/* What holds for every result: earlier phases passed, later ones did not run, a teardown follows a context. */
+static void assert_phases_agree(const struct selftest_result *r)
+{
+	for (unsigned int i = 0; i < SELFTEST_TEARDOWN && i < r->failed; i++)
+		assert_true(r->phase[i].word == SELFTEST_PASS || r->phase[i].word == SELFTEST_DEGRADED);
+	for (unsigned int i = r->failed + 1; i < SELFTEST_TEARDOWN; i++)
+		assert_int_equal(r->phase[i].word, SELFTEST_NOT_RUN);
+	if (r->failed < SELFTEST_NR_PHASES)
+		assert_int_equal(r->phase[r->failed].word, r->word);
+}
+
+static void sound_card_passes(void **state)
+{
+	struct selftest_result r;
+
+	(void)state;
+	use_fake("vram=64 link=200 compute=61 sm=15 driver=12040 name=Some_card");
+	r = run(&(struct selftest_request){ .speed_mts = 2500, .width = 1 });
+	print_result("pass", &r);
+	assert_int_equal(r.word, SELFTEST_PASS);
+	assert_int_equal(r.failed, SELFTEST_NR_PHASES);
+	assert_int_equal(r.cause, SELFTEST_CAUSE_NONE);
+	for (unsigned int i = 0; i < SELFTEST_NR_PHASES; i++)
+		assert_int_equal(r.phase[i].word, SELFTEST_PASS);
+	assert_true(r.simulated);
+	assert_string_equal(r.error, "");
+	assert_string_equal(r.name, "Some card");
+	assert_int_equal(r.driver_cuda, 12040);
+	assert_int_equal(r.compute, 61);
+	assert_int_equal(r.sm_count, 15);
+	assert_int_equal(r.mem_mib, 64);
+	/* 64 MiB less 4 for the context and 64 KiB of scratch, in steps of 16. */
+	assert_int_equal(r.tested_mib, 48);
+	assert_int_equal(r.errors, 0);
+	assert_int_equal(r.link_mbs, 210);
+	assert_in_range(r.h2d_mbs, 199, 201);
+	assert_in_range(r.d2h_mbs, 199, 201);
+}
+
+/* More than is tested: the vram phase stops at 256 MiB and works in several slices. */
+static void large_card_is_tested_in_part(void **state)
+{
+	struct selftest_result r;
+
+	(void)state;
+	use_fake("vram=400");
+	r = run(&(struct selftest_request){ 0 });
+	assert_int_equal(r.word, SELFTEST_PASS);
+	assert_int_equal(r.mem_mib, 400);
+	assert_int_equal(r.tested_mib, 256);
+	assert_int_equal(r.link_mbs, 0);
+}
+
+/* Gen1 x1 carries 210 MB/s; half of it is the border. */
+static void slow_link_is_degraded(void **state)
+{
+	static const struct {
+		const char *script;
+		unsigned int speed_mts, width;
+		enum selftest_word word;
+	} rows[] = {
+		{ "link=110", 2500, 1, SELFTEST_PASS },
+		{ "link=100", 2500, 1, SELFTEST_DEGRADED },
+		{ "link=100", 2500, 4, SELFTEST_DEGRADED },
+		{ "link=100", 0, 4, SELFTEST_PASS },
+		{ "link=100", 2500, 0, SELFTEST_PASS },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct selftest_result r;
+
+		use_fake(rows[i].script);
+		r = run(&(struct selftest_request){ .speed_mts = rows[i].speed_mts, .width = rows[i].width });
+		print_result(rows[i].script, &r);
+		assert_int_equal(r.word, rows[i].word);
+		assert_int_equal(r.phase[SELFTEST_COPY].word, rows[i].word);
+		assert_int_equal(r.phase[SELFTEST_TEARDOWN].word, SELFTEST_PASS);
+		assert_int_equal(r.failed, rows[i].word == SELFTEST_PASS ? SELFTEST_NR_PHASES : SELFTEST_COPY);
+	}
+}
+
+/* 0.21, 0.84, 0.42, 0.83 and 13.3 GB/s of the design's table. */
+static void link_carries_what_the_table_says(void **state)
+{
+	(void)state;
+	assert_int_equal(selftest_link_mbs(2500, 1), 210);
+	assert_int_equal(selftest_link_mbs(2500, 4), 840);
+	assert_int_equal(selftest_link_mbs(5000, 1), 420);
+	assert_in_range(selftest_link_mbs(8000, 1), 825, 828);
+	assert_in_range(selftest_link_mbs(8000, 16), 13200, 13300);
+	assert_int_equal(selftest_link_mbs(0, 16), 0);
+	assert_int_equal(selftest_link_mbs(8000, 0), 0);
+}
+
+/*
+ * Wrong data in each phase. Expected words are those of tests/ptx/emulate.py for the seeds of phases.c; the memory under test
+ * starts behind 64 KiB of scratch.
+ */
+static void wrong_data_is_a_fault(void **state)
+{
+	static const struct {
+		const char *script;
+		enum selftest_phase_id failed;
+		uint64_t errors, at;
+		uint32_t expected, got;
+	} rows[] = {
+		{ "known=0", SELFTEST_KNOWN, 1, 0, 0xdbf05850, 0xdbf05851 },
+		{ "known=16383", SELFTEST_KNOWN, 1, 65532, 0xf277cae9, 0xf277cae8 },
+		{ "stuck=0:0:1", SELFTEST_KNOWN, 1, 0, 0xdbf05850, 0xdbf05851 },
+		{ "stuck=69632:1:1", SELFTEST_VRAM, 1, 0x1000, 0x2a781069, 0x2a78106b },
+		{ "stuck=69632:0:0", SELFTEST_VRAM, 1, 0x1000, 0x2a781069, 0x2a781068 },
+		{ "flip=69632:4", SELFTEST_VRAM, 1, 0x1000, 0x2a781069, 0x2a781079 },
+		{ "h2d=5", SELFTEST_COPY, 7, 20, 0xbde772ca, 0xbde772cb },
+		{ "d2h=7", SELFTEST_COPY, 1, 28, 0x737a208a, 0x737a208b },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct selftest_result r;
+
+		use_fake(rows[i].script);
+		r = run(&(struct selftest_request){ 0 });
+		print_result(rows[i].script, &r);
+		assert_int_equal(r.word, SELFTEST_DATA_FAULT);
+		assert_int_equal(r.failed, rows[i].failed);
+		assert_int_equal(r.errors, rows[i].errors);
+		assert_int_equal(r.mismatch_at, rows[i].at);
+		assert_int_equal(r.expected, rows[i].expected);
+		assert_int_equal(r.got, rows[i].got);
+		assert_int_equal(r.phase[SELFTEST_TEARDOWN].word, SELFTEST_PASS);
+		assert_phases_agree(&r);
+	}
+}
+
+/* A bit that happens to hold the right value is no fault: the same places, the other value. */
+static void right_data_is_none(void **state)
+{
+	static const char * const rows[] = { "stuck=0:0:0", "stuck=69632:1:0", "stuck=69632:0:1", "flip=25165823:0" };
+
+	(void)state;
+	for (size_t i = 0; i < 3; i++) {
+		struct selftest_result r;
+
+		use_fake(rows[i]);
+		r = run(&(struct selftest_request){ 0 });
+		print_result(rows[i], &r);
+		/* The copy phase writes other data to the same place, which may then be wrong. */
+		assert_int_equal(r.phase[SELFTEST_KNOWN].word, SELFTEST_PASS);
+		assert_int_equal(r.phase[SELFTEST_VRAM].word, SELFTEST_PASS);
+	}
+	/* Behind the memory under test. */
+	use_fake(rows[3]);
+	assert_int_equal(run(&(struct selftest_request){ 0 }).word, SELFTEST_PASS);
+}
+
+struct code_row {
+	const char *script;
+	enum selftest_word word;
+	enum selftest_phase_id failed;
+	enum selftest_cause cause;
+	const char *error;
+};
+
+static void assert_code_row(const struct code_row *row)
+{
+	struct selftest_result r;
+
+	use_fake(row->script);
+	r = run(&(struct selftest_request){ 0 });
+	print_result(row->script, &r);
+	assert_int_equal(r.word, row->word);
+	assert_int_equal(r.failed, row->failed);
+	assert_int_equal(r.cause, row->cause);
+	assert_string_equal(r.error, row->error);
+	assert_phases_agree(&r);
+}
+
+/* Codes that mean something of their own, and neighbours that do not. */
+static void codes_have_their_words(void **state)
+{
+	static const struct code_row rows[] = {
+		{ "cuInit=code:100", SELFTEST_NOT_TESTABLE, SELFTEST_INIT, SELFTEST_NO_DEVICE,
+		  "cuInit: 100 CUDA_ERROR_NO_DEVICE" },
+		{ "cuInit=code:34", SELFTEST_NOT_TESTABLE, SELFTEST_INIT, SELFTEST_LIB_STUB,
+		  "cuInit: 34 CUDA_ERROR_STUB_LIBRARY" },
+		{ "cuInit=code:802", SELFTEST_NOT_TESTABLE, SELFTEST_INIT, SELFTEST_NOT_READY,
+		  "cuInit: 802 CUDA_ERROR_SYSTEM_NOT_READY" },
+		{ "cuInit=code:803", SELFTEST_NOT_TESTABLE, SELFTEST_INIT, SELFTEST_LIB_MISMATCH,
+		  "cuInit: 803 CUDA_ERROR_SYSTEM_DRIVER_MISMATCH" },
+		{ "cuInit=code:804", SELFTEST_NOT_TESTABLE, SELFTEST_INIT, SELFTEST_LIB_COMPAT,
+		  "cuInit: 804 CUDA_ERROR_COMPAT_NOT_SUPPORTED_ON_DEVICE" },
+		{ "cuInit=code:999", SELFTEST_NOT_TESTABLE, SELFTEST_INIT, SELFTEST_INIT_FAILED,
+		  "cuInit: 999 CUDA_ERROR_UNKNOWN" },
+		{ "cuInit=code:4711", SELFTEST_NOT_TESTABLE, SELFTEST_INIT, SELFTEST_INIT_FAILED,
+		  "cuInit: 4711 unnamed code" },
+		{ "cuDeviceGetByPCIBusId=code:101", SELFTEST_NOT_TESTABLE, SELFTEST_DEVICE, SELFTEST_NOT_VISIBLE,
+		  "cuDeviceGetByPCIBusId: 101 CUDA_ERROR_INVALID_DEVICE" },
+		{ "cuDeviceGetByPCIBusId=code:100", SELFTEST_NOT_TESTABLE, SELFTEST_DEVICE, SELFTEST_NO_DEVICE,
+		  "cuDeviceGetByPCIBusId: 100 CUDA_ERROR_NO_DEVICE" },
+		{ "cuCtxCreate_v2=code:2", SELFTEST_NOT_TESTABLE, SELFTEST_CONTEXT, SELFTEST_NO_MEMORY,
+		  "cuCtxCreate_v2: 2 CUDA_ERROR_OUT_OF_MEMORY" },
+		{ "cuCtxCreate_v2=code:46", SELFTEST_NOT_TESTABLE, SELFTEST_CONTEXT, SELFTEST_BUSY,
+		  "cuCtxCreate_v2: 46 CUDA_ERROR_DEVICE_UNAVAILABLE" },
+		{ "cuCtxCreate_v2=code:101", SELFTEST_NOT_TESTABLE, SELFTEST_CONTEXT, SELFTEST_NOT_VISIBLE,
+		  "cuCtxCreate_v2: 101 CUDA_ERROR_INVALID_DEVICE" },
+		{ "cuCtxCreate_v2=code:214", SELFTEST_GPU_FAULT, SELFTEST_CONTEXT, SELFTEST_CAUSE_NONE,
+		  "cuCtxCreate_v2: 214 CUDA_ERROR_ECC_UNCORRECTABLE" },
+		{ "cuMemHostAlloc=code:2", SELFTEST_NOT_TESTABLE, SELFTEST_CONTEXT, SELFTEST_HOST_ERROR,
+		  "cuMemHostAlloc: 2 CUDA_ERROR_OUT_OF_MEMORY" },
+		{ "cuModuleLoadDataEx=code:200", SELFTEST_NOT_TESTABLE, SELFTEST_JIT, SELFTEST_JIT_REFUSED,
+		  "cuModuleLoadDataEx: 200 CUDA_ERROR_INVALID_IMAGE" },
+		{ "cuModuleLoadDataEx=code:209", SELFTEST_NOT_TESTABLE, SELFTEST_JIT, SELFTEST_JIT_REFUSED,
+		  "cuModuleLoadDataEx: 209 CUDA_ERROR_NO_BINARY_FOR_GPU" },
+		{ "cuModuleLoadDataEx=code:218", SELFTEST_NOT_TESTABLE, SELFTEST_JIT, SELFTEST_JIT_REFUSED,
+		  "cuModuleLoadDataEx: 218 CUDA_ERROR_INVALID_PTX" },
+		{ "cuModuleLoadDataEx=code:221", SELFTEST_NOT_TESTABLE, SELFTEST_JIT, SELFTEST_NO_JIT,
+		  "cuModuleLoadDataEx: 221 CUDA_ERROR_JIT_COMPILER_NOT_FOUND" },
+		{ "cuModuleLoadDataEx=code:222@2", SELFTEST_NOT_TESTABLE, SELFTEST_JIT, SELFTEST_JIT_REFUSED,
+		  "cuModuleLoadDataEx: 222 CUDA_ERROR_UNSUPPORTED_PTX_VERSION" },
+		{ "cuModuleLoadDataEx=code:223", SELFTEST_NOT_TESTABLE, SELFTEST_JIT, SELFTEST_JIT_REFUSED,
+		  "cuModuleLoadDataEx: 223 CUDA_ERROR_JIT_COMPILATION_DISABLED" },
+		{ "cuModuleGetFunction=code:500", SELFTEST_NOT_TESTABLE, SELFTEST_JIT, SELFTEST_JIT_REFUSED,
+		  "cuModuleGetFunction: 500 CUDA_ERROR_NOT_FOUND" },
+		{ "cuStreamQuery=code:700@2", SELFTEST_GPU_FAULT, SELFTEST_KNOWN, SELFTEST_CAUSE_NONE,
+		  "cuStreamQuery: 700 CUDA_ERROR_ILLEGAL_ADDRESS" },
+		{ "cuLaunchKernel=code:701@2", SELFTEST_GPU_FAULT, SELFTEST_VRAM, SELFTEST_CAUSE_NONE,
+		  "cuLaunchKernel: 701 CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES" },
+		{ "cuLaunchKernel=code:719@4", SELFTEST_GPU_FAULT, SELFTEST_COPY, SELFTEST_CAUSE_NONE,
+		  "cuLaunchKernel: 719 CUDA_ERROR_LAUNCH_FAILED" },
+		{ "vram=16", SELFTEST_NOT_TESTABLE, SELFTEST_VRAM, SELFTEST_NO_MEMORY, "cuMemGetInfo_v2: 2 CUDA_ERROR_OUT_OF_MEMORY" },
+		/* After a fault every later call reports it again: the first words stay. */
+		{ "cuLaunchKernel=code:719 cuCtxDestroy_v2=code:719", SELFTEST_GPU_FAULT, SELFTEST_KNOWN, SELFTEST_CAUSE_NONE,
+		  "cuLaunchKernel: 719 CUDA_ERROR_LAUNCH_FAILED" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		assert_code_row(&rows[i]);
+}
+
+/* The first call of every entry point that we use fails with 999. */
+static void every_entry_point_may_fail(void **state)
+{
+	static const struct {
+		const char *name;
+		enum selftest_word word;
+		enum selftest_phase_id failed;
+	} rows[] = {
+		{ "cuInit", SELFTEST_NOT_TESTABLE, SELFTEST_INIT },
+		{ "cuDriverGetVersion", SELFTEST_PASS, SELFTEST_NR_PHASES },
+		{ "cuDeviceGetByPCIBusId", SELFTEST_NOT_TESTABLE, SELFTEST_DEVICE },
+		{ "cuDeviceGetName", SELFTEST_NOT_TESTABLE, SELFTEST_DEVICE },
+		{ "cuDeviceGetAttribute", SELFTEST_NOT_TESTABLE, SELFTEST_DEVICE },
+		{ "cuDeviceTotalMem_v2", SELFTEST_NOT_TESTABLE, SELFTEST_DEVICE },
+		{ "cuCtxCreate_v2", SELFTEST_GPU_FAULT, SELFTEST_CONTEXT },
+		{ "cuCtxDestroy_v2", SELFTEST_GPU_FAULT, SELFTEST_TEARDOWN },
+		{ "cuModuleLoadDataEx", SELFTEST_GPU_FAULT, SELFTEST_JIT },
+		{ "cuModuleGetFunction", SELFTEST_GPU_FAULT, SELFTEST_JIT },
+		{ "cuLaunchKernel", SELFTEST_GPU_FAULT, SELFTEST_KNOWN },
+		{ "cuMemGetInfo_v2", SELFTEST_GPU_FAULT, SELFTEST_VRAM },
+		{ "cuMemAlloc_v2", SELFTEST_GPU_FAULT, SELFTEST_CONTEXT },
+		{ "cuMemHostAlloc", SELFTEST_GPU_FAULT, SELFTEST_CONTEXT },
+		{ "cuMemcpyHtoDAsync_v2", SELFTEST_GPU_FAULT, SELFTEST_COPY },
+		{ "cuMemcpyDtoHAsync_v2", SELFTEST_GPU_FAULT, SELFTEST_KNOWN },
+		{ "cuMemsetD32Async", SELFTEST_GPU_FAULT, SELFTEST_KNOWN },
+		{ "cuStreamCreate", SELFTEST_GPU_FAULT, SELFTEST_CONTEXT },
+		{ "cuStreamQuery", SELFTEST_GPU_FAULT, SELFTEST_KNOWN },
+		{ "cuEventCreate", SELFTEST_GPU_FAULT, SELFTEST_CONTEXT },
+		{ "cuEventRecord", SELFTEST_GPU_FAULT, SELFTEST_COPY },
+		{ "cuEventElapsedTime", SELFTEST_GPU_FAULT, SELFTEST_COPY },
+	};
+	char script[80], error[80];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct selftest_result r;
+
+		snprintf(script, sizeof(script), "%s=code:999", rows[i].name);
+		snprintf(error, sizeof(error), "%s: 999 CUDA_ERROR_UNKNOWN", rows[i].name);
+		use_fake(script);
+		r = run(&(struct selftest_request){ 0 });
+		print_result(script, &r);
+		assert_int_equal(r.word, rows[i].word);
+		assert_int_equal(r.failed, rows[i].failed);
+		assert_string_equal(r.error, rows[i].word == SELFTEST_PASS ? "" : error);
+		assert_phases_agree(&r);
+	}
+}
+
+static void no_driver_is_no_device(void **state)
+{
+	struct selftest_result r;
+
+	(void)state;
+	if (!access("/proc/driver/nvidia/version", F_OK)) {
+		print_message("skipped: this machine has an nvidia driver\n");
+		skip();
+	}
+	use_fake("");
+	unsetenv("SOFTTAPE_FAKE_FORCE");
+	r = run(&(struct selftest_request){ 0 });
+	assert_int_equal(r.word, SELFTEST_NOT_TESTABLE);
+	assert_int_equal(r.cause, SELFTEST_NO_DEVICE);
+	assert_true(r.simulated);
+}
+
+static void unusable_library_is_named(void **state)
+{
+	static const struct {
+		const char *dir, *error;
+	} rows[] = {
+		{ FAKE_DIR "/needs", "libsofttape-missing.so.1: cannot open" },
+		{ FAKE_DIR "/lacks", "undefined symbol: cuInit" },
+		{ FAKE_DIR "/garbage", "file too short" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct selftest_result r;
+
+		use_fake("");
+		setenv("LD_LIBRARY_PATH", rows[i].dir, 1);
+		r = run(&(struct selftest_request){ 0 });
+		print_result(rows[i].dir, &r);
+		assert_int_equal(r.word, SELFTEST_NOT_TESTABLE);
+		assert_int_equal(r.failed, SELFTEST_LIBRARY);
+		assert_int_equal(r.cause, SELFTEST_LIB_BROKEN);
+		assert_false(r.simulated);
+		assert_non_null(strstr(r.error, rows[i].error));
+	}
+}
+
+/* What the user set for CUDA must neither hide the card nor put other code into the child. */
+static void environment_is_cleaned(void **state)
+{
+	struct selftest_result r;
+
+	(void)state;
+	use_fake("");
+	setenv("CUDA_VISIBLE_DEVICES", "", 1);
+	setenv("LD_PRELOAD", FAKE_DIR "/lacks/libcuda.so.1", 1);
+	r = run(&(struct selftest_request){ 0 });
+	unsetenv("LD_PRELOAD");
+	unsetenv("CUDA_VISIBLE_DEVICES");
+	print_result("environment", &r);
+	assert_int_equal(r.word, SELFTEST_PASS);
+}
+
+static void death_of_the_child_is_a_crash(void **state)
+{
+	static const struct code_row rows[] = {
+		{ "cuInit=signal:6", SELFTEST_CRASHED, SELFTEST_INIT, 0,
+		  "test process killed by signal 6 (Aborted), cuInit entered, not back" },
+		{ "cuCtxCreate_v2=signal:11", SELFTEST_CRASHED, SELFTEST_CONTEXT, 0,
+		  "test process killed by signal 11 (Segmentation fault), cuCtxCreate_v2 entered, not back" },
+		{ "cuLaunchKernel=signal:7@2", SELFTEST_CRASHED, SELFTEST_VRAM, 0,
+		  "test process killed by signal 7 (Bus error), cuLaunchKernel entered, not back" },
+		{ "cuMemcpyHtoDAsync_v2=signal:9", SELFTEST_CRASHED, SELFTEST_COPY, 0,
+		  "test process killed by signal 9 (Killed), cuMemcpyHtoDAsync_v2 entered, not back" },
+		{ "cuCtxDestroy_v2=signal:15", SELFTEST_CRASHED, SELFTEST_TEARDOWN, 0,
+		  "test process killed by signal 15 (Terminated), cuCtxDestroy_v2 entered, not back" },
+		{ "cuInit=exit:0", SELFTEST_CRASHED, SELFTEST_INIT, 0,
+		  "test process exited with status 0, cuInit entered, not back" },
+		{ "cuStreamQuery=exit:3@3", SELFTEST_CRASHED, SELFTEST_KNOWN, 0,
+		  "test process exited with status 3, cuStreamQuery entered, not back" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		assert_code_row(&rows[i]);
+}
+
+static void hang_is_a_verdict_in_time(void **state)
+{
+	static const struct {
+		const char *script;
+		unsigned int limit_ms;
+		enum selftest_phase_id failed;
+		const char *error;
+	} rows[] = {
+		{ "cuInit=hang", 500, SELFTEST_INIT, "cuInit entered, not back, state S" },
+		{ "cuCtxCreate_v2=hang-hard", 800, SELFTEST_CONTEXT, "cuCtxCreate_v2 entered, not back, state S" },
+		/* A kernel that never ends: the child polls, sees the stop flag and leaves by itself. */
+		{ "cuStreamQuery=code:600@5", 1500, SELFTEST_VRAM, "after cuStreamQuery: 600 CUDA_ERROR_NOT_READY" },
+		{ "cuCtxDestroy_v2=hang", 1500, SELFTEST_TEARDOWN, "cuCtxDestroy_v2 entered, not back" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		uint64_t begin_ms = phases_now_ms(), took_ms;
+		struct selftest_result r;
+
+		use_fake(rows[i].script);
+		r = run(&(struct selftest_request){ .limit_ms = rows[i].limit_ms });
+		took_ms = phases_now_ms() - begin_ms;
+		print_result(rows[i].script, &r);
+		assert_int_equal(r.word, SELFTEST_HUNG);
+		assert_int_equal(r.failed, rows[i].failed);
+		assert_non_null(strstr(r.error, rows[i].error));
+		assert_null(strstr(r.error, "left behind"));
+		assert_true(r.phase[r.failed].ms >= rows[i].limit_ms);
+		/* Every earlier phase may use its limit too. */
+		assert_in_range(took_ms, rows[i].limit_ms, rows[i].limit_ms * (rows[i].failed + 1) + STOP_MS);
+		assert_phases_agree(&r);
+	}
+}
+
+/* Late, but within the limit. */
+static void slow_answer_is_none(void **state)
+{
+	(void)state;
+	use_fake("cuInit=delay:700 cuCtxCreate_v2=delay:700");
+	assert_int_equal(run(&(struct selftest_request){ .limit_ms = 3000 }).word, SELFTEST_PASS);
+}
+
+static const char *temp_config(const void *bytes, size_t size)
+{
+	static char path[] = "/tmp/softtape-config-XXXXXX";
+	int fd;
+
+	strcpy(path + strlen(path) - 6, "XXXXXX");
+	fd = mkstemp(path);
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, bytes, size), size);
+	close(fd);
+	return path;
+}
+
+static void card_off_the_bus_is_lost(void **state)
+{
+	static const struct {
+		const char *script, *config;
+		enum selftest_word word;
+	} rows[] = {
+		{ "cuLaunchKernel=code:719", "\xff\xff\xff\xff", SELFTEST_LOST },
+		{ "cuLaunchKernel=code:719", "\xde\x10\x87\x1b", SELFTEST_GPU_FAULT },
+		{ "cuLaunchKernel=code:719", "\xde\xff\x87\x1b", SELFTEST_GPU_FAULT },
+		{ "cuLaunchKernel=code:719", NULL, SELFTEST_LOST },
+		{ "cuCtxCreate_v2=signal:9", "\xff\xff\xff\xff", SELFTEST_LOST },
+		{ "cuDeviceGetByPCIBusId=code:101", "\xff\xff\xff\xff", SELFTEST_LOST },
+		{ "d2h=7", "\xff\xff\xff\xff", SELFTEST_LOST },
+		{ "", "\xff\xff\xff\xff", SELFTEST_PASS },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		const char *path = rows[i].config ? temp_config(rows[i].config, 4) : "/nonexistent/config";
+		struct selftest_result r;
+
+		use_fake(rows[i].script);
+		r = run(&(struct selftest_request){ .config_path = path });
+		if (rows[i].config)
+			unlink(path);
+		print_result(rows[i].script, &r);
+		assert_int_equal(r.word, rows[i].word);
+		assert_int_equal(r.cause, SELFTEST_CAUSE_NONE);
+		if (r.word == SELFTEST_LOST)
+			assert_memory_equal(r.error, "the card left the bus: ", 23);
+		assert_phases_agree(&r);
+	}
+}
+
+static void caller_can_stop_it(void **state)
+{
+	const struct itimerspec soon = { .it_value.tv_nsec = 300000000 };
+	uint64_t begin_ms = phases_now_ms();
+	struct selftest_result r;
+	int fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC);
+
+	(void)state;
+	assert_true(fd >= 0);
+	assert_int_equal(timerfd_settime(fd, 0, &soon, NULL), 0);
+	use_fake("cuStreamQuery=code:600@5");
+	r = run(&(struct selftest_request){ .cancel_fd = fd });
+	close(fd);
+	print_result("cancel", &r);
+	assert_int_equal(r.word, SELFTEST_CANCELLED);
+	assert_string_equal(r.error, "stopped on request");
+	assert_true(phases_now_ms() - begin_ms < 300 + STOP_MS);
+	assert_phases_agree(&r);
+}
+
+struct seen {
+	unsigned int calls;
+	bool init_running, init_passed;
+	struct selftest_result last;
+};
+
+static void look(const struct selftest_result *so_far, void *data)
+{
+	struct seen *seen = data;
+
+	seen->calls++;
+	seen->init_running |= so_far->phase[SELFTEST_INIT].word == SELFTEST_RUNNING;
+	seen->init_passed |= so_far->phase[SELFTEST_INIT].word == SELFTEST_PASS &&
+			     so_far->phase[SELFTEST_CONTEXT].word == SELFTEST_RUNNING;
+	seen->last = *so_far;
+}
+
+static void caller_sees_it_go_on(void **state)
+{
+	struct seen seen = { 0 };
+	struct selftest_result r;
+
+	(void)state;
+	use_fake("cuInit=delay:300 cuCtxCreate_v2=delay:300");
+	r = run(&(struct selftest_request){ .progress = look, .progress_data = &seen });
+	assert_int_equal(r.word, SELFTEST_PASS);
+	assert_true(seen.init_running);
+	assert_true(seen.init_passed);
+	assert_memory_equal(&seen.last, &r, sizeof(r));
+}
+
+static void child_that_never_starts(void **state)
+{
+	struct selftest_result r;
+
+	(void)state;
+	use_fake("");
+	setenv(CHILD_ENV, "dies", 1);
+	r = run(&(struct selftest_request){ 0 });
+	print_result("dies", &r);
+	assert_int_equal(r.word, SELFTEST_NOT_TESTABLE);
+	assert_int_equal(r.cause, SELFTEST_HOST_ERROR);
+	assert_int_equal(r.failed, SELFTEST_NR_PHASES);
+	assert_string_equal(r.error, "test process did not start: exited with status 7");
+}
+
+/* A crash may leave anything in the shared page; the parent must survive it and its numbers stay in range. */
+static void child_that_scribbles(void **state)
+{
+	struct selftest_result r;
+
+	(void)state;
+	use_fake("");
+	setenv(CHILD_ENV, "scribbles", 1);
+	r = run(&(struct selftest_request){ 0 });
+	assert_in_range(r.word, 0, SELFTEST_NR_WORDS - 1);
+	assert_in_range(r.failed, 0, SELFTEST_NR_PHASES);
+	assert_in_range(r.cause, 0, SELFTEST_NR_CAUSES - 1);
+	assert_true(strnlen(r.error, sizeof(r.error)) < sizeof(r.error));
+	assert_true(strnlen(r.name, sizeof(r.name)) < sizeof(r.name));
+	assert_int_not_equal(r.word, SELFTEST_PASS);
+}
+
+static void ignored_sigchld_costs_only_the_reason(void **state)
+{
+	struct selftest_result r;
+
+	(void)state;
+	signal(SIGCHLD, SIG_IGN);
+	use_fake("cuInit=signal:6");
+	r = run(&(struct selftest_request){ 0 });
+	signal(SIGCHLD, SIG_DFL);
+	print_result("SIGCHLD ignored", &r);
+	assert_int_equal(r.word, SELFTEST_CRASHED);
+	assert_string_equal(r.error, "test process ended, cuInit entered, not back");
+}
+
+static void hidden_command_by_hand_is_refused(void **state)
+{
+	char self[300], command[400];
+	ssize_t len = readlink("/proc/self/exe", self, sizeof(self) - 1);
+
+	(void)state;
+	assert_true(len > 0);
+	self[len] = '\0';
+	snprintf(command, sizeof(command), "'%s' %s 3</dev/null 2>/dev/null", self, SELFTEST_CHILD_COMMAND);
+	unsetenv(CHILD_ENV);
+	len = system(command);
+	assert_true(WIFEXITED((int)len));
+	assert_int_equal(WEXITSTATUS((int)len), 2);
+}
+
+/*
+ * A frozen file system: whoever opens a file on it for writing is in state D and takes no signal, as in a driver that hangs. A
+ * guard process made beforehand thaws and unmounts when this one ends, however that happens.
+ */
+struct frozen {
+	char dir[40], image[60], file[60];
+	pid_t guard;
+	int guard_fd;
+};
+
+static void frozen_remove(const struct frozen *frozen, bool mounted)
+{
+	int fd = mounted ? open(frozen->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+
+	if (fd >= 0) {
+		ioctl(fd, FITHAW, 0);
+		close(fd);
+	}
+	/* Lazily: the process that was stuck may not be gone yet. */
+	if (mounted)
+		umount2(frozen->dir, MNT_DETACH);
+	unlink(frozen->image);
+	rmdir(frozen->dir);
+}
+
+static void frozen_guard(struct frozen *frozen)
+{
+	int pipe_fd[2];
+	char byte;
+
+	assert_int_equal(pipe2(pipe_fd, O_CLOEXEC), 0);
+	frozen->guard = fork();
+	if (!frozen->guard) {
+		setsid();
+		close(pipe_fd[1]);
+		while (read(pipe_fd[0], &byte, 1) < 0 && errno == EINTR)
+			;
+		frozen_remove(frozen, true);
+		_exit(0);
+	}
+	assert_true(frozen->guard > 0);
+	close(pipe_fd[0]);
+	frozen->guard_fd = pipe_fd[1];
+}
+
+/* Returns what is missing, NULL when all is well. */
+static const char *frozen_make(struct frozen *frozen)
+{
+	char command[300];
+	int fd;
+
+	if (geteuid())
+		return "needs root";
+	strcpy(frozen->dir, "/tmp/softtape-frozen-XXXXXX");
+	if (!mkdtemp(frozen->dir))
+		return "no temporary directory";
+	snprintf(frozen->image, sizeof(frozen->image), "%s.ext4", frozen->dir);
+	snprintf(frozen->file, sizeof(frozen->file), "%s/file", frozen->dir);
+	snprintf(command, sizeof(command), "truncate -s 8M %s && /sbin/mkfs.ext4 -q -F %s && mount -o loop %s %s 2>/dev/null",
+		 frozen->image, frozen->image, frozen->image, frozen->dir);
+	if (system(command)) {
+		frozen_remove(frozen, false);
+		return "no loop-mounted ext4 here";
+	}
+	frozen_guard(frozen);
+	fd = open(frozen->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	assert_true(fd >= 0);
+	assert_int_equal(ioctl(fd, FIFREEZE, 0), 0);
+	close(fd);
+	return NULL;
+}
+
+static int frozen_setup(void **state)
+{
+	struct frozen *frozen = calloc(1, sizeof(*frozen));
+	const char *missing;
+
+	if (!frozen)
+		return -1;
+	frozen->guard_fd = -1;
+	missing = frozen_make(frozen);
+	if (missing)
+		print_message("skipped: %s\n", missing);
+	*state = frozen;
+	return 0;
+}
+
+static int frozen_teardown(void **state)
+{
+	struct frozen *frozen = *state;
+
+	if (frozen->guard_fd >= 0) {
+		close(frozen->guard_fd);
+		waitpid(frozen->guard, NULL, 0);
+	}
+	free(frozen);
+	return 0;
+}
+
+static void use_frozen(const struct frozen *frozen)
+{
+	char script[120];
+
+	if (frozen->guard_fd < 0)
+		skip();
+	snprintf(script, sizeof(script), "cuCtxCreate_v2=block:%s", frozen->file);
+	use_fake(script);
+}
+
+static void child_in_state_d_is_left_behind(void **state)
+{
+	uint64_t begin_ms = phases_now_ms();
+	struct selftest_result r;
+
+	use_frozen(*state);
+	r = run(&(struct selftest_request){ .limit_ms = 1000 });
+	print_result("state D", &r);
+	assert_int_equal(r.word, SELFTEST_HUNG);
+	assert_int_equal(r.failed, SELFTEST_CONTEXT);
+	assert_non_null(strstr(r.error, "cuCtxCreate_v2 entered, not back, state D"));
+	assert_non_null(strstr(r.error, "cannot be killed, left behind"));
+	/* Library, init and device before it; then 4.5 s of trying to stop it. */
+	assert_in_range(phases_now_ms() - begin_ms, 1000 + 4500, 4 * 1000 + STOP_MS);
+}
+
+/* "softtape check | reader": the reader must see the end although the child lives on. */
+static void pipe_ends_although_the_child_does_not(void **state)
+{
+	uint64_t begin_ms = phases_now_ms();
+	char text[400] = "";
+	int pipe_fd[2];
+	ssize_t len, got = 0;
+	pid_t pid;
+
+	use_frozen(*state);
+	assert_int_equal(pipe(pipe_fd), 0);
+	pid = fork();
+	if (!pid) {
+		struct selftest_result r;
+
+		dup2(pipe_fd[1], STDOUT_FILENO);
+		r = run(&(struct selftest_request){ .limit_ms = 1000 });
+		dprintf(STDOUT_FILENO, "%s\n", selftest_word_name(r.word));
+		_exit(0);
+	}
+	close(pipe_fd[1]);
+	while ((len = read(pipe_fd[0], text + got, sizeof(text) - 1 - (size_t)got)) > 0)
+		got += len;
+	close(pipe_fd[0]);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	assert_string_equal(text, "hung\n");
+	assert_true(phases_now_ms() - begin_ms < 4 * 1000 + STOP_MS);
+}
+
+static int misbehave(const char *how)
+{
+	unsigned char *page;
+
+	if (!strcmp(how, "dies"))
+		return 7;
+	page = mmap(NULL, sizeof(struct phases_page), PROT_READ | PROT_WRITE, MAP_SHARED, PHASES_PAGE_FD, 0);
+	if (page != MAP_FAILED)
+		memset(page, 0xee, sizeof(struct phases_page));
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(sound_card_passes),
+		cmocka_unit_test(large_card_is_tested_in_part),
+		cmocka_unit_test(slow_link_is_degraded),
+		cmocka_unit_test(link_carries_what_the_table_says),
+		cmocka_unit_test(wrong_data_is_a_fault),
+		cmocka_unit_test(right_data_is_none),
+		cmocka_unit_test(codes_have_their_words),
+		cmocka_unit_test(every_entry_point_may_fail),
+		cmocka_unit_test(no_driver_is_no_device),
+		cmocka_unit_test(unusable_library_is_named),
+		cmocka_unit_test(environment_is_cleaned),
+		cmocka_unit_test(death_of_the_child_is_a_crash),
+		cmocka_unit_test(hang_is_a_verdict_in_time),
+		cmocka_unit_test(slow_answer_is_none),
+		cmocka_unit_test(card_off_the_bus_is_lost),
+		cmocka_unit_test(caller_can_stop_it),
+		cmocka_unit_test(caller_sees_it_go_on),
+		cmocka_unit_test(child_that_never_starts),
+		cmocka_unit_test(child_that_scribbles),
+		cmocka_unit_test(ignored_sigchld_costs_only_the_reason),
+		cmocka_unit_test(hidden_command_by_hand_is_refused),
+		cmocka_unit_test_setup_teardown(child_in_state_d_is_left_behind, frozen_setup, frozen_teardown),
+		cmocka_unit_test_setup_teardown(pipe_ends_although_the_child_does_not, frozen_setup, frozen_teardown),
+	};
+
+	if (argc == 2 && !strcmp(argv[1], SELFTEST_CHILD_COMMAND))
+		return getenv(CHILD_ENV) ? misbehave(getenv(CHILD_ENV)) : selftest_child();
+
+	/* With the address sanitizer a signal would end the child with an exit status instead. */
+	setenv("ASAN_OPTIONS", "handle_segv=0:handle_sigbus=0:handle_abort=0", 1);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
