@@ -202,7 +202,7 @@ def pattern(first, items, seed):
         print("word", first * 4 + index, value)
     launch(Kernel(text, "memory_check"), 2, 32, [BASE, items, first, seed, report], memory)
     print("clean", *words(memory, report, 3))
-    for bad in (1, items * 2 + 2, items * 4 - 1):
+    for bad in (1, items * 2, items * 4 - 1):
         memory[BASE + bad * 4] ^= 0x10
     launch(Kernel(text, "memory_check"), 2, 32, [BASE, items, first, seed, report], memory)
     print("disturbed", *words(memory, report, 3))
