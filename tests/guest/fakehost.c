@@ -13,9 +13,11 @@
 #include <linux/module.h>
 #include <linux/numa.h>
 #include <linux/pci.h>
+#include <linux/pm.h>
 #include <linux/seq_file.h>
 #include <linux/sizes.h>
 #include <linux/spinlock.h>
+#include <linux/suspend.h>
 
 #define CAP_PM		0x60
 #define CAP_EXP		0x78
@@ -543,6 +545,26 @@ static struct resource window = {
 static struct pci_host_bridge *bridge;
 static struct dentry *debugfs;
 
+/* S3 takes the power; the bridge wakes before port and card, as firmware left it. */
+static int fakehost_resume(struct device *dev)
+{
+	unsigned long flags;
+
+	if (!pm_resume_via_firmware())
+		return 0;
+
+	raw_spin_lock_irqsave(&lock, flags);
+	fn_reset(&port);
+	link_up = false;
+	link_trained();
+	raw_spin_unlock_irqrestore(&lock, flags);
+	return 0;
+}
+
+static struct dev_pm_domain power = {
+	.ops = { .resume_noirq = fakehost_resume },
+};
+
 /*
  * Above what firmware gives to real buses and below the 40 address bits of
  * QEMU's plain CPU. Nothing answers there: reads give all ones.
@@ -567,6 +589,7 @@ static int __init fakehost_init(void)
 	sysdata.domain = domain;
 	bridge->sysdata = &sysdata;
 	bridge->ops = &fakehost_ops;
+	bridge->dev.pm_domain = &power;
 	pci_add_resource(&bridge->windows, &buses);
 	if (mem) {
 		ret = window_init();

@@ -155,7 +155,7 @@ static void say_legacy(const struct pci_dev *pdev)
 {
 	pr_err("NVRM: The NVIDIA simulated GPU installed in this system is\n"
 	       "NVRM:  supported through the NVIDIA 580.xx Legacy drivers. Please\n"
-	       "NVRM:  visit http://www.nvidia.com/object/unix.html for more\n"
+	       "NVRM:  visit the driver's page for more\n"
 	       "NVRM:  information.  The %s NVIDIA driver will ignore\n"
 	       "NVRM:  this GPU.  Continuing probe...\n", version);
 }
