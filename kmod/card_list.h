@@ -43,7 +43,7 @@ CARD(0x1d84, "CMP 100-210", 70, 0)
 /* CMP 100-200, GV100, a second id. [driver] */
 CARD(0x1dc1, "CMP 100-200", 70, 0)
 
-/* CMP 100-210, GV100, a second product of that name, absent from the driver's table. [report: NVIDIA-patcher issue 105] */
+/* CMP 100-210, GV100, a second product of that name, not in the driver's table. [report: NVIDIA-patcher issue 105] */
 CARD(0x1df4, "CMP 100-210", 70, 0)
 
 /* CMP 50HX, TU102. [driver] [name 550] Class 0302, one function: [log] Throttled FMA: [report: CMP unlockers] */

@@ -42,8 +42,8 @@ static bool id_added(const struct softtape_policy *policy, __u16 device)
  * @device:	PCI device id
  * @class_code:	24-bit class code; the base class must be display, whatever the id
  *
- * A listed id keeps its row when it is named in ids as well. Subsystem ids play no part: offset 0x40 of these chips is a
- * writable alias of them [envytools:docs/hw/bus/pci.rst].
+ * A listed id keeps its row when it is named in ids as well. Subsystem ids play no part: offset 0x40 of these chips is
+ * a writable alias of them [envytools:docs/hw/bus/pci.rst].
  *
  * Return: the row of the list, the "user-added" row, or NULL for every other function.
  */

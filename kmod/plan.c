@@ -80,8 +80,8 @@ static enum softtape_value l1ss_value(const struct softtape_link *link)
  * @link:	registers as read, not changed
  * @ret_view:	filled completely
  *
- * Clock PM and ASPM count as on when one function or end has them on. Without a downstream port above nothing is ours to
- * change and every item is unsupported.
+ * Clock PM and ASPM count as on when one function or end has them on. Without a downstream port above nothing is ours
+ * to change and every item is unsupported.
  */
 void softtape_view_make(const struct softtape_link *link, struct softtape_view *ret_view)
 {
@@ -260,10 +260,12 @@ static enum softtape_state judge_state(const struct softtape_report *report, con
 		return SOFTTAPE_DRY_RUN;
 
 	for (i = 0; i < SOFTTAPE_D3COLD; i++) {
-		if (!item_wanted_off(i, policy) || (!softtape_value_on(report->was[i]) && !softtape_value_on(report->value[i])))
+		bool was_on = softtape_value_on(report->was[i]), is_on = softtape_value_on(report->value[i]);
+
+		if (!item_wanted_off(i, policy) || (!was_on && !is_on))
 			continue;
 		wanted++;
-		if (!softtape_value_on(report->value[i]))
+		if (!is_on)
 			took++;
 	}
 

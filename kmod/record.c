@@ -4,8 +4,8 @@
  * link.c's, decisions plan.c's.
  *
  * Moments (order on hot-add with a resident driver: A, C, D, B):
- * A  ADD_DEVICE: no driver can be bound and the core keeps no ASPM state yet. Look, cap the speed, forbid D3cold. No ASPM
- *    bit is written: nothing tells here whether the OS may.
+ * A  ADD_DEVICE: no driver can be bound and the core keeps no ASPM state yet. Look, cap the speed, forbid D3cold. No
+ *    ASPM bit is written: nothing tells here whether the OS may.
  * B  own work under the rescan lock, when enumeration of the slot has ended: have the core disable the link states.
  *    Covers "no driver ever" and cards that were there before the module.
  * C  BIND_DRIVER: the same, the last point before probe.
@@ -68,7 +68,7 @@ struct record {
 	struct pci_dev *owner;
 	const struct softtape_card *card;
 	bool skipped;
-	struct mutex lock;
+	struct mutex lock;	/* everything down to printed_at */
 	bool dead;
 	bool attached;
 	bool looked;
@@ -161,8 +161,7 @@ static void print_line(struct record *record, const struct softtape_report *repo
 
 static void send_uevent(struct record *record, const struct softtape_report *report)
 {
-	char state[32], card[48];
-	char *env[] = { state, card, NULL };
+	char state[32], card[48], *env[3] = { state, card };
 
 	snprintf(state, sizeof(state), "SOFTTAPE_STATE=%s", softtape_state_word(report->state));
 	snprintf(card, sizeof(card), "SOFTTAPE_CARD=%s", report->card->name);
@@ -350,7 +349,7 @@ static void restore_tls(struct record *record)
 	pm_runtime_put(&port->dev);
 }
 
-/* Have the link states disabled, unless that is done and holds, or the user chose otherwise in the link/ files since. */
+/* Have the link states disabled, unless that is done; the user may have chosen otherwise in the link/ files since. */
 static void settle(struct record *record, bool again)
 {
 	if (softtape_link_port(record->owner) && (!record->final || again || record->untold))
@@ -634,7 +633,7 @@ static void join(struct record *record)
 /**
  * softtape_record_add - a function of vendor NVIDIA appeared, or was there before the module
  * @pdev:	the function
- * @late:	false: called from ADD_DEVICE, its registers may be read now; true: left to the work, which has the locks
+ * @late:	false: from ADD_DEVICE, its registers may be read now; true: left to the work, which has the locks
  */
 void softtape_record_add(struct pci_dev *pdev, bool late)
 {

@@ -245,8 +245,8 @@ enum softtape_cap {
  * struct softtape_plan - what to change, in the order of the log line
  * @step:	the steps
  * @nr:		valid entries in @step; 0 = nothing to do
- * @cap:	answer on the cap before any step: KEEP, UNNEEDED, REFUSED_V1, UNSUPPORTED or UNKNOWN, and SET when a step
- *		in @step is to set it
+ * @cap:	answer on the cap before any step: KEEP, UNNEEDED, REFUSED_V1, UNSUPPORTED or UNKNOWN, and SET when a
+ *		step in @step is to set it
  */
 struct softtape_plan {
 	struct softtape_step step[SOFTTAPE_STEPS_MAX];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The softtape/ directory of a card in sysfs. Shows snapshots: never reads config space, never takes a record's mutex. */
+/* The softtape/ directory of a card in sysfs. Shows snapshots: never reads config space or takes a record's mutex. */
 #include <linux/pci.h>
 #include <linux/sysfs.h>
 
@@ -61,7 +61,7 @@ static ssize_t verify_store(struct device *dev, struct device_attribute *attr, c
 	ret = softtape_record_verify(dev);
 	return ret ? ret : count;
 }
-static DEVICE_ATTR(verify, 0200, NULL, verify_store);
+static DEVICE_ATTR_WO(verify);
 
 static struct attribute *attributes[] = {
 	&field_card.attr.attr,
