@@ -21,9 +21,9 @@
 #define VRAM_SLICE		(64 * MIB)
 #define VRAM_STEP		(16 * MIB)
 
-/* Pieces of the copy phase: 8 MiB take 40 ms on Gen1 x1; enough pieces for 250 ms, at most 16 (10 ms on Gen3 x16). */
+/* Pieces of the copy phase: 8 MiB take 40 ms on Gen1 x1; enough pieces for 250 ms, at most 8 (5 ms on Gen3 x16). */
 #define COPY_CHUNK		(8 * MIB)
-#define COPY_CHUNKS_MAX		16
+#define COPY_CHUNKS_MAX		8
 #define COPY_TIME_MS		250.0f
 
 /* Enough resident blocks for every SM we know (2048 threads each); more only queue. */

@@ -16,7 +16,7 @@
  *	NAME=block:FILE[@K]	opens FILE for writing: state D when its file system is frozen
  *	force=1			pretend without the nvidia driver (also SOFTTAPE_FAKE_FORCE=1)
  *	driver=12040		what cuDriverGetVersion says
- *	vram=MIB		size of the device memory (64)
+ *	vram=MIB		size of the device memory (32: small, for emulated machines)
  *	compute=61 sm=15	capability and multiprocessors
  *	name=TEXT		device name, "_" stands for a blank
  *	link=MBS		copy rate in MB/s; default: what the card's link in sysfs carries, else 840 (Gen1 x4)
@@ -100,7 +100,7 @@ static struct {
 	char name[80];
 	struct fault stuck, flip, h2d, d2h, known;
 } script = {
-	.driver = 12040, .vram_mib = 64, .compute = 61, .sm = 15, .name = "Simulated_NVIDIA_GPU",
+	.driver = 12040, .vram_mib = 32, .compute = 61, .sm = 15, .name = "Simulated_NVIDIA_GPU",
 };
 
 /* One card per process is all that softtape asks for; device numbers still follow the addresses asked for. */
