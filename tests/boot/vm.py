@@ -29,6 +29,7 @@ import select
 import shutil
 import socket
 import subprocess
+import sys
 import tempfile
 import time
 from dataclasses import dataclass, field
@@ -36,6 +37,11 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 TOP = HERE.parent.parent
+sys.path.insert(0, str(HERE.parent / "rig"))
+
+from machine import qemu  # noqa: E402
+from tree import image  # noqa: E402
+
 BUILD = TOP / "build" / "boot"
 CASES = HERE.parent / "fixtures" / "cases"
 
@@ -299,6 +305,22 @@ class Agent:
         return self._results.pop("ready")[0]
 
 
+def overlay():
+    """Folder with the files that the guest has on top of what tests/rig puts into its image."""
+    root = BUILD / "overlay"
+    shutil.rmtree(root, ignore_errors=True)
+    units = root / "etc/systemd/system"
+    wants = units / "multi-user.target.wants"
+    wants.mkdir(parents=True)
+    shutil.copy(HERE / "agent.service", units / "test-agent.service")
+    (wants / "test-agent.service").symlink_to("../test-agent.service")
+    lib = root / "usr/local/lib"
+    lib.mkdir(parents=True)
+    shutil.copy(HERE / "agent", lib / "test-agent")
+    (lib / "test-agent").chmod(0o755)
+    return root
+
+
 # --- the machine ---------------------------------------------------------------------------------
 
 @dataclass(frozen=True)
@@ -307,14 +329,11 @@ class Boot:
     ports: int = 2
     cmdline: str = ""
     cards: tuple = ()		# (port, dump, (options of the server...)): plugged before power-on
-    kernel: str = "6.1"
-    flavour: str = "cloud"
     native: bool = False	# pciehp instead of ACPI hot-plug
     port_speed: str = "16"	# GT/s, as QEMU's x-speed
     port_width: str = "16"
     port_room: bool = True	# bridge windows that hold a card
     bar1_mib: int = 64
-    driver: bool = True		# stand-in driver and libraries installed
     memory_mib: int = 1024
 
 
@@ -334,9 +353,9 @@ class Vm:
         self.name = name
         self.boot = boot
         self.dir = Path(results or BUILD / name)
-        shutil.rmtree(self.dir, ignore_errors=True)
-        self.dir.mkdir(parents=True)
-        self.console_path = self.dir / "console.log"
+        self.dir.mkdir(parents=True, exist_ok=True)
+        self.console_path = self.dir / "machine.log"
+        self._slice_from = 0
         self._run = Path(tempfile.mkdtemp(prefix="softtape-vm-"))	# short: socket names are limited
         self._cards = []
         self._qemu = None
@@ -369,8 +388,7 @@ class Vm:
             yield from ("-device", spec)
 
     def _args(self):
-        from rigstub import image, kernel, qemu  # noqa
-        vmlinuz, initrd = kernel(self.boot.kernel, self.boot.flavour)
+        root = image(overlay=overlay())
         cmdline = "root=/dev/nvme0n1 rw console=ttyS0 ignore_loglevel printk.devkmsg=on panic=-1 oops=panic " \
                   "systemd.show_status=0 no_console_suspend tsc=unstable " + self.boot.cmdline
         args = [*qemu(), "-name", self.name, "-nodefaults", "-no-user-config", "-display", "none",
@@ -378,11 +396,9 @@ class Vm:
                 "-action", "reboot=shutdown", "-qmp", f"unix:{self._run}/qmp,server=on,wait=off",
                 "-chardev", f"file,id=console,path={self.console_path}", "-serial", "chardev:console",
                 "-chardev", f"socket,id=agent,path={self._run}/agent,server=on,wait=off", "-serial", "chardev:agent",
-                "-drive", f"if=none,id=root,format=raw,snapshot=on,file={image(self.boot)}",
+                "-drive", f"if=none,id=root,format=raw,snapshot=on,file={root['path']}",
                 "-device", "nvme,serial=root,drive=root,addr=0x4",
-                "-kernel", vmlinuz, "-append", cmdline]
-        if initrd:
-            args += ["-initrd", initrd]
+                "-kernel", root["vmlinuz"], "-append", cmdline]
         if self.boot.native:
             args += ["-global", "ICH9-LPC.acpi-pci-hotplug-with-bridge-support=off"]
         return args + list(self._port_args())
@@ -409,6 +425,24 @@ class Vm:
         for card in self._cards:
             card.close()
         shutil.rmtree(self._run, ignore_errors=True)
+
+    def move(self, results):
+        """From now on logs go to another folder."""
+        self.dir = Path(results)
+        self._slice_from = self.mark()
+
+    def save_console(self):
+        """Leaves the console since the start, or the last move(), in the folder of the logs."""
+        (self.dir / "console.log").write_text(self.console()[self._slice_from:], encoding="utf-8")
+
+    def evidence(self):
+        """After a failure: what the guest can still tell, into guest.txt in the folder of the logs."""
+        try:
+            _, text = self.sh("journalctl -q -b -o short-monotonic | tail -n 400; systemctl --failed; cat /proc/modules; "
+                              "grep -r . /sys/bus/pci/devices/*/softtape /run/softtape; lspci -nnk", 60)
+        except Failure as failure:
+            text = f"the guest does not answer any more: {failure}\n"
+        (self.dir / "guest.txt").write_text(text, encoding="utf-8")
 
     def alive(self):
         """Raises if QEMU has ended or the kernel has complained."""

@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The list of scenarios and the decorator that puts a function into it."""
+from dataclasses import dataclass
+from typing import Callable
+
+from vm import Boot
+
+ALL = {}
+
+
+class Skip(Exception):
+    """This machine cannot run the scenario; the text says why."""
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """A function run(vm), what it shows, and the guest it needs."""
+    name: str
+    what: str
+    run: Callable
+    boot: Boot
+    alone: bool
+
+
+def scenario(boot=Boot(), alone=False):
+    """Makes a scenario of a function: its name with dashes, the first line of its docstring.
+
+    Scenarios with equal @boot may get a guest that others have used, reset by guest.reset();
+    @alone asks for a fresh one.
+    """
+    def register(run):
+        name = run.__name__.replace("_", "-")
+        ALL[name] = Scenario(name, run.__doc__.splitlines()[0], run, boot, alone)
+        return run
+    return register
