@@ -33,6 +33,14 @@ class Missing(Exception):
 	"""Something this machine cannot give (network, disk, namespaces): one line for a person."""
 
 
+class Gone(Missing):
+	"""A package could not be downloaded; with newer lists another version may be."""
+
+	def __init__(self, apt, why):
+		super().__init__(f"cannot download: {why}")
+		self.apt = apt
+
+
 def say(text):
 	"""Progress for a person; stdout belongs to the results."""
 	print(f"rig: {text}", file=sys.stderr, flush=True)
@@ -97,23 +105,37 @@ def result(name, recipe, resolve, build):
 		if last and time.time() - last["time"] < RESULT_AGE:
 			return last
 		try:
-			now = resolve()
+			now = make(name, recipe, resolve, build)
 		except Missing as e:
 			if not last:
 				raise
 			say(f"{e}; using what is cached for {name}")
 			return last
-		path = cache(f"{name}-{digest(recipe, now)}")
-		if not path.exists():
-			tmp = cache(f"{name}-tmp")
-			remove(tmp)
-			build(tmp, now)
-			for old in path.parent.glob(f"{name}-{'[0-9a-f]' * 16}"):
-				remove(old)
-			tmp.rename(path)
-		now.update(path=str(path), recipe=recipe, time=time.time())
+		now.update(recipe=recipe, time=time.time())
 		note.write_text(json.dumps(now))
 		return now
+
+
+def make(name, recipe, resolve, build):
+	"""Resolve and build for result(); once more with fresh lists when a listed package is gone."""
+	try:
+		return make_once(name, recipe, resolve, build)
+	except Gone as e:
+		e.apt.update(age=0)
+		return make_once(name, recipe, resolve, build)
+
+
+def make_once(name, recipe, resolve, build):
+	now = resolve()
+	path = cache(f"{name}-{digest(recipe, now)}")
+	if not path.exists():
+		tmp = cache(f"{name}-tmp")
+		remove(tmp)
+		build(tmp, now)
+		for old in path.parent.glob(f"{name}-{'[0-9a-f]' * 16}"):
+			remove(old)
+		tmp.rename(path)
+	return {**now, "path": str(path)}
 
 
 def namespace(*argv):
@@ -196,6 +218,7 @@ class Apt:
 			"Dir::Etc::sourceparts": self.dir / "empty.d",
 			"Dir::Etc::preferences": self.dir / "none",
 			"Dir::Etc::preferencesparts": self.dir / "empty.d",
+			"Dir::Cache::pkgcache": self.dir / "pkgcache.bin", "APT::Default-Release": "",
 			"APT::Sandbox::User": "root", "APT::Architecture": "amd64",
 			"APT::Install-Recommends": "false", "Acquire::Languages": "none",
 			"Acquire::Retries": "3", "Acquire::http::Timeout": "30", "Acquire::https::Timeout": "30",
@@ -252,7 +275,7 @@ class Apt:
 				for d in want:
 					os.replace(partial / d[2], store / d[2])
 			except (RuntimeError, FileNotFoundError) as e:
-				raise Missing(f"cannot download: {str(e).splitlines()[-1]}") from None
+				raise Gone(self, str(e).splitlines()[-1]) from None
 			finally:
 				shutil.rmtree(partial)
 		for d in debs:

@@ -3,7 +3,6 @@
 
 import os
 import re
-import subprocess
 import sys
 
 from debian import Apt, Missing, need_space, result, run, say
@@ -60,15 +59,19 @@ def headers(series="6.1", flavour="cloud"):
 	raise Missing(f"the mirror has no {series} kernel any more ({suite or release})")
 
 
+def image_debs(apt, series, release):
+	"""The packages that hold a kernel and its modules."""
+	debs = apt.closure([f"linux-image-{release}"], SERIES[series][1])
+	return [d for d in debs if re.match(r"linux-(image|binary|modules|base)-\d", d[0])]
+
+
 def kernel(series="6.1", flavour="cloud"):
 	"""The newest stock kernel of a series: dict of release, vmlinuz, modules, config."""
 	apt = Apt(SERIES[series][0])
 
 	def resolve():
 		release, _ = headers(series, flavour)
-		debs = apt.closure([f"linux-image-{release}"], SERIES[series][1])
-		return {"release": release,
-			"debs": [d for d in debs if re.match(r"linux-(image|binary|modules|base)-\d", d[0])]}
+		return {"release": release, "debs": image_debs(apt, series, release)}
 
 	def build(path, found):
 		need_space(800 if flavour == "generic" else 400, f"kernel {found['release']}")
@@ -87,7 +90,28 @@ def kernel(series="6.1", flavour="cloud"):
 		"config": pick(f"{root}/boot/config-{rel}", f"{mods}/config")}
 
 
+def checkpatch():
+	"""Folder with the kernel's checkpatch.pl and its word lists, out of Debian's kernel source."""
+	apt, source = Apt("bookworm"), "linux-source-6.1"
+	wanted = ["checkpatch.pl", "spelling.txt", "const_structs.checkpatch"]
+
+	def resolve():
+		return {"debs": [d for d in apt.closure([source]) if d[0] == source]}
+
+	def build(path, found):
+		need_space(300, "checkpatch")
+		deb, = apt.fetch(found["debs"])
+		path.mkdir()
+		run(["sh", "-c", """dpkg-deb --fsys-tarfile "$1" | tar -xO "./usr/src/$2.tar.xz" |
+			tar -xJC "$3" --strip-components=2 $(for f in $4; do echo "$2/scripts/$f"; done)""",
+		     "sh", deb, source, path, " ".join(wanted)], "unpacking checkpatch")
+		deb.unlink()
+
+	return result("checkpatch", wanted, resolve, build)["path"]
+
+
 if __name__ == "__main__":
-	print(" ".join(qemu()))
-	for arg in sys.argv[1:]:
-		print(kernel(*arg.split("-")))
+	try:
+		print(checkpatch() if sys.argv[1:] == ["checkpatch"] else " ".join(qemu()))
+	except (Missing, RuntimeError) as e:
+		sys.exit(f"{sys.argv[0]}: {e}")

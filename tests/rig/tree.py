@@ -11,21 +11,23 @@ import tempfile
 
 from debian import (Apt, Missing, cache, can_namespace, digest, lock, namespace, need_space,
 		    remove, result, run, say)
-from machine import headers, kernel
+from machine import headers, image_debs
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 BUILD = ["dkms", "make", "gcc", "libc6-dev", "kmod", "procps"]
 GUEST = ["openssl", "systemd", "systemd-sysv", "udev", "pciutils", "util-linux", "pkg-config",
 	 "libudev-dev", "libkmod-dev", "libjson-c-dev", "libsmartcols-dev", "libinih-dev", "libsystemd-dev"]
-# name: (release, kernel series whose headers are in it, packages)
+# name: (release, kernel series whose headers are in it, does it boot (has the kernel too), packages)
 TREES = {
-	"guest": ("bookworm", "6.1", BUILD + ["pahole"] + GUEST),
-	"trixie": ("trixie", "7", BUILD + ["pahole"]),
-	"bullseye": ("bullseye", "5.10", BUILD),
+	"guest": ("bookworm", "6.1", True, BUILD + ["pahole"] + GUEST),
+	"trixie": ("trixie", "7", False, BUILD + ["pahole"]),
+	"bullseye": ("bullseye", "5.10", False, BUILD),
 }
-MASK = ["apt-daily.timer", "apt-daily-upgrade.timer", "dpkg-db-backup.timer", "e2scrub_all.timer",
-	"e2scrub_reap.service", "fstrim.timer", "getty@tty1.service", "serial-getty@ttyS0.service",
-	"systemd-timesyncd.service", "systemd-networkd.service", "systemd-resolved.service"]
+# Units that only cost boot time in a guest without clock, network or terminals.
+MASK = """apt-daily.timer apt-daily-upgrade.timer dpkg-db-backup.timer e2scrub_all.timer e2scrub_reap.service
+	fstrim.timer getty.target getty@.service serial-getty@.service systemd-random-seed.service
+	systemd-timesyncd.service systemd-networkd.service systemd-resolved.service systemd-update-utmp.service
+	systemd-update-utmp-runlevel.service systemd-user-sessions.service""".split()
 ENTER = """set -e; t=$1; shift
 mount -t proc proc $t/proc
 mount -t tmpfs -o mode=755 dev $t/dev
@@ -34,21 +36,33 @@ ln -s /proc/self/fd $t/dev/fd
 exec env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C chroot $t "$@"
 """
 
+# Of the stock modules only what a card's driver may need: udev would load the others for QEMU's devices, seconds of boot.
+STOCK_MODULES = """find "$1/lib/modules/$2" -name '*.ko*' ! -path '*/drivers/pci/*' ! -path '*/vfio/*' ! -path '*/virt/lib/*' -delete
+	PATH=$PATH:/usr/sbin:/sbin; depmod -b "$1" "$2"
+"""
+
 
 def inside(tree, *argv):
 	"""argv that runs @argv in a tree: proc, a small /dev, no network, no way to load a module here."""
 	return namespace("sh", "-c", ENTER, "sh", tree, *argv)
 
 
+def unpack_over(debs, path):
+	"""Unpack packages over a tree without installing them; lib may be a link there."""
+	for deb in debs:
+		run(namespace("sh", "-c", 'dpkg-deb --fsys-tarfile "$1" | tar -C "$2" -x --keep-directory-symlink',
+			      "sh", deb, path), f"unpacking {deb.name}")
+
+
 def tree(name):
-	"""A cached Debian tree (see TREES): dict of path, release and kernel (its headers' release)."""
-	release, series, packages = TREES[name]
+	"""A cached Debian tree (see TREES): dict of path, kernel (release of its headers), vmlinuz if it boots."""
+	release, series, boots, packages = TREES[name]
 	apt = Apt(release)
 
 	def resolve():
 		rel, _ = headers(series)
 		debs = apt.closure(["?essential", "apt", *packages, f"linux-headers-{rel}"])
-		return {"release": release, "kernel": rel, "debs": debs}
+		return {"kernel": rel, "debs": debs, "image": image_debs(apt, series, rel) if boots else []}
 
 	def build(path, found):
 		can_namespace()
@@ -61,13 +75,16 @@ def tree(name):
 		say(f"making the {name} tree: {len(found['debs'])} packages, a few minutes")
 		run(namespace("mmdebstrap", "--mode=root", "--variant=apt", "--quiet",
 			      "--include=" + ",".join([*packages, f"linux-headers-{found['kernel']}"]),
-			      "--dpkgopt=path-exclude=/usr/share/doc/*", "--dpkgopt=path-exclude=/usr/share/man/*",
+			      "--dpkgopt=force-unsafe-io", "--dpkgopt=path-exclude=/usr/share/doc/*", "--dpkgopt=path-exclude=/usr/share/man/*",
 			      "--dpkgopt=path-exclude=/usr/share/locale/*", "--skip=check/empty,output/dev",
 			      "--customize-hook=rm -f \"$1\"/etc/apt/sources.list \"$1\"/etc/apt/sources.list.d/*",
 			      release, path, f"deb [trusted=yes] copy:{repo} ./"), f"the {name} tree")
 		remove(repo)
+		unpack_over(apt.fetch(found["image"]), path)
+		run(namespace("sh", "-c", STOCK_MODULES, "sh", path, found["kernel"]), "kernel modules")
 
-	return result(f"tree-{name}", TREES[name], resolve, build)
+	found = result(f"tree-{name}", [TREES[name], STOCK_MODULES], resolve, build)
+	return {**found, "vmlinuz": f"{found['path']}/boot/vmlinuz-{found['kernel']}"}
 
 
 def source_files():
@@ -118,15 +135,15 @@ make -s -C tests/guest KDIR=/lib/modules/$1/build
 install -D -m 644 -t /lib/modules/$1/extra tests/guest/*.ko
 make -s -C tests/fake install
 """
-# Of the stock modules only what a card's driver may need: udev would load the others for QEMU's devices, seconds of boot.
 FINISH = """
 rm -rf /root/softtape
-find /lib/modules/$1/kernel -name '*.ko*' ! -path '*/drivers/pci/*' ! -path '*/vfio/*' ! -path '*/virt/lib/*' -delete
 ldconfig
 depmod $1
 shift
 for unit; do ln -sf /dev/null /etc/systemd/system/$unit; done
-echo softtape-guest >/etc/hostname
+mkdir -p /etc/systemd/journald.conf.d
+printf '[Journal]\\nStorage=volatile\\n' >/etc/systemd/journald.conf.d/guest.conf
+echo guest >/etc/hostname
 echo 00000000000000000000000000000001 >/etc/machine-id
 rm -rf /var/cache/apt /var/lib/apt/lists/* /var/log/*
 touch /etc/.updated /var/.updated
@@ -142,11 +159,9 @@ def prune(pattern, keep, nr):
 
 def installed(bare=False):
 	"""The guest's tree with its kernel's modules, softtape and the stand-ins installed."""
-	base, boot = tree("guest"), kernel("6.1")
+	base = tree("guest")
 	script = "set -e\n" + FINISH if bare else INSTALL + FINISH
-	if base["kernel"] != boot["release"]:
-		raise Missing(f"headers of {base['kernel']} but kernel {boot['release']}: remove {cache('x').parent} to start anew")
-	key = digest(base["path"], boot["modules"], script, MASK, "" if bare else content(SOURCE, source_files()))
+	key = digest(base["path"], script, MASK, "" if bare else content(SOURCE, source_files()))
 	path = cache(f"installed-{key}")
 	with lock("installed"):
 		if not path.exists():
@@ -155,11 +170,10 @@ def installed(bare=False):
 			say("making a fresh guest tree" + ("" if bare else ": make install with DKMS, stand-ins"))
 			tmp = cache("installed-tmp")
 			copy_tree(base["path"], tmp)
-			run(namespace("cp", "-a", "--reflink=auto", "-T", boot["modules"], tmp / "lib/modules" / boot["release"]), "copying modules")
 			copy_source(tmp)
 			log = cache("installed.log")
 			with open(log, "w") as f:
-				ret = subprocess.run(inside(tmp, "sh", "-c", script, "sh", boot["release"], *MASK),
+				ret = subprocess.run(inside(tmp, "sh", "-c", script, "sh", base["kernel"], *MASK),
 						     stdin=subprocess.DEVNULL, stdout=f, stderr=f)
 			if ret.returncode:
 				tail = log.read_text().splitlines()[-15:]
@@ -167,7 +181,7 @@ def installed(bare=False):
 			tmp.rename(path)
 		os.utime(path)
 		prune("installed-*[0-9a-f]", path, 1)
-	return path, boot
+	return path, base
 
 
 def image(overlay=None, bare=False):
@@ -175,10 +189,10 @@ def image(overlay=None, bare=False):
 
 	@overlay: a folder mirrored onto /, owner root; @bare: without softtape. Returns a dict: path, release, vmlinuz.
 	"""
-	base, boot = installed(bare)
+	source, base = installed(bare)
 	names = sorted(str(p.relative_to(overlay)) for p in pathlib.Path(overlay).rglob("*")
 		       if p.is_symlink() or p.is_file()) if overlay else []
-	path = cache(f"image-{digest(str(base), content(pathlib.Path(overlay or '/'), names))}.ext4")
+	path = cache(f"image-{digest(str(source), content(pathlib.Path(overlay or '/'), names))}.ext4")
 	with lock("image"):
 		if not path.exists():
 			need_space(2000, "the guest's disk")
@@ -187,17 +201,17 @@ def image(overlay=None, bare=False):
 			remove(tmp)
 			# Links, as nothing below is written in place; what only a build needs stays out.
 			run(namespace("sh", "-c", """cp -al "$1" "$2" && cd "$2" &&
-				rm -rf usr/src/linux-* usr/lib/gcc usr/include usr/bin/*-lto-dump-*""", "sh", base, tmp), "copying a tree")
+				rm -rf usr/src/linux-* usr/lib/gcc usr/include usr/bin/*-lto-dump-*""", "sh", source, tmp), "copying a tree")
 			if overlay:
 				run(namespace("cp", "-rdT", "--remove-destination", "--preserve=mode", overlay, tmp), "copying the overlay")
 			remove(disk)
-			run(namespace("mke2fs", "-q", "-t", "ext4", "-d", tmp, "-E", "root_owner=0:0", disk, "1500M"), "mke2fs",
+			run(namespace("mke2fs", "-q", "-t", "ext4", "-O", "^has_journal", "-d", tmp, "-E", "root_owner=0:0", disk, "1500M"), "mke2fs",
 			    env={**os.environ, "PATH": os.environ["PATH"] + ":/usr/sbin:/sbin"})
 			remove(tmp)
 			disk.rename(path)
 		os.utime(path)
 		prune("image-*[0-9a-f].ext4", path, 2)
-	return {"path": str(path), "release": boot["release"], "vmlinuz": boot["vmlinuz"]}
+	return {"path": str(path), "release": base["kernel"], "vmlinuz": base["vmlinuz"]}
 
 
 if __name__ == "__main__":
