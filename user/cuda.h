@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The part of the CUDA driver API that the self-test uses, found in libcuda.so.1 at run time. Declared by us, so that no
- * toolkit is needed to build; knows nothing of what is tested.
+ * The part of the CUDA driver API that the self-test uses, found in libcuda.so.1 at run time. Declared by us, so that
+ * no toolkit is needed to build; knows nothing of what is tested.
  */
 #ifndef CUDA_H
 #define CUDA_H
@@ -67,11 +67,13 @@ enum cuda_code {
 #undef X
 };
 
-#define CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT	16
-#define CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR	75
-#define CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR	76
-#define CU_JIT_ERROR_LOG_BUFFER				5
-#define CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES		6
+/* CU_DEVICE_ATTRIBUTE_*, shortened. */
+#define CU_ATTRIBUTE_SM_COUNT			16
+#define CU_ATTRIBUTE_CAPABILITY_MAJOR		75
+#define CU_ATTRIBUTE_CAPABILITY_MINOR		76
+
+#define CU_JIT_ERROR_LOG_BUFFER			5
+#define CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES	6
 
 /*
  * X(exported name, parameters). Exact names, _v2 where the plain name is the 32-bit original; all are exported by every

@@ -17,8 +17,8 @@
 	X(memory)
 
 /*
- * X(module, kernel, arguments, threads per block). Every argument is a .u64. Grids are one-dimensional, no dynamic shared
- * memory.
+ * X(module, kernel, arguments, threads per block). Every argument is a .u64. Grids are one-dimensional, no dynamic
+ * shared memory.
  *
  * known_answer(out, seed)			exactly KNOWN_BLOCKS blocks
  * memory_fill(base, items, first, seed)	any grid

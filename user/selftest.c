@@ -25,8 +25,8 @@
 #include "selftest.h"
 
 /*
- * A child past its limit gets this long to stop by itself, after SIGTERM, after SIGKILL. The first is longest: a kill in the
- * middle of a kernel can wedge the GPU (dcgm-exporter issue 84).
+ * A child past its limit gets this long to stop by itself, after SIGTERM, after SIGKILL. The first is longest: a kill
+ * in the middle of a kernel can wedge the GPU (dcgm-exporter issue 84).
  */
 #define STOP_MS		2000
 #define TERM_MS		1000
@@ -111,12 +111,13 @@ const char *selftest_cause_action(enum selftest_cause cause)
 }
 
 /*
- * 8b/10b below 8 GT/s, 128b/130b from there (PCIe r6.0 4.2.1, 4.2.2); 84 % of that is left with 128-byte payloads and about
- * 24 bytes around each (an estimate that agrees with measured cards).
+ * 8b/10b below 8 GT/s, 128b/130b from there (PCIe r6.0 4.2.1, 4.2.2); 84 % of that is left with 128-byte payloads and
+ * about 24 bytes around each (an estimate that agrees with measured cards).
  */
 uint32_t selftest_link_mbs(unsigned int speed_mts, unsigned int width)
 {
-	uint64_t raw_mbs = speed_mts < 8000 ? (uint64_t)speed_mts * width / 10 : (uint64_t)speed_mts * width * 128 / 130 / 8;
+	uint64_t lanes_mts = (uint64_t)speed_mts * width;
+	uint64_t raw_mbs = speed_mts < 8000 ? lanes_mts / 10 : lanes_mts * 128 / 130 / 8;
 
 	return (uint32_t)(raw_mbs * 84 / 100);
 }
@@ -153,8 +154,9 @@ static char **env_make(void)
 }
 
 /*
- * Between fork() and execve() in a program that may have threads: system calls only. The child must hold nothing of ours: an
- * unkillable one with our stdout would keep a reader of that pipe waiting (facts: run with a frozen file system).
+ * Between fork() and execve() in a program that may have threads: system calls only. The child must hold nothing of
+ * ours: an unkillable one with our stdout would keep a reader of that pipe waiting (facts: run with a frozen file
+ * system).
  */
 static void child_exec(const struct child *child, pid_t parent, char **env)
 {
@@ -365,10 +367,12 @@ static void describe_stuck(pid_t pid, char *ret, size_t size)
 	/* The name before it may hold anything, also brackets. */
 	state = strrchr(stat, ')');
 
+	/* "0" is the answer when it runs, or when we may not know. */
 	snprintf(path, sizeof(path), "/proc/%d/wchan", pid);
 	read_word(path, where, sizeof(where));
-	snprintf(ret, size, "state %c%s%s", state && state[1] ? state[2] : '?', *where && strcmp(where, "0") ? " in " : "",
-		 *where && strcmp(where, "0") ? where : "");
+	if (!strcmp(where, "0"))
+		where[0] = '\0';
+	snprintf(ret, size, "state %c%s%s", state && state[1] ? state[2] : '?', *where ? " in " : "", where);
 }
 
 /* "cuCtxCreate_v2 entered, not back" or "after cuStreamQuery: 600 CUDA_ERROR_NOT_READY". */
@@ -458,8 +462,8 @@ static void judge_late(const struct child *child, struct selftest_result *ret)
 		return;
 	}
 	conclude(ret, &place, SELFTEST_HUNG);
-	snprintf(ret->error, sizeof(ret->error), "no answer for %u.%u s: %s, %s%s", place.ms / 1000, place.ms % 1000 / 100,
-		 call, stuck, ended ? "" : "; cannot be killed, left behind");
+	snprintf(ret->error, sizeof(ret->error), "no answer for %u.%u s: %s, %s%s", place.ms / 1000,
+		 place.ms % 1000 / 100, call, stuck, ended ? "" : "; cannot be killed, left behind");
 }
 
 static void judge_cancelled(const struct child *child, struct selftest_result *ret)
@@ -469,7 +473,8 @@ static void judge_cancelled(const struct child *child, struct selftest_result *r
 
 	collect(child, ret);
 	conclude(ret, &place, SELFTEST_CANCELLED);
-	snprintf(ret->error, sizeof(ret->error), "stopped on request%s", ended ? "" : "; the test process cannot be killed");
+	snprintf(ret->error, sizeof(ret->error), "stopped on request%s",
+		 ended ? "" : "; the test process cannot be killed");
 }
 
 /* Vendor id of a card that is gone: all ones, or no such file. A file that may not be read tells nothing. */
@@ -509,7 +514,8 @@ static void judge_lost(struct selftest_result *ret)
 		ret->phase[ret->failed].word = SELFTEST_LOST;
 }
 
-static void judge(const struct selftest_request *req, const struct child *child, enum end end, struct selftest_result *ret)
+static void judge(const struct selftest_request *req, const struct child *child, enum end end,
+		  struct selftest_result *ret)
 {
 	collect(child, ret);
 	if (end == END_CANCELLED)

@@ -108,7 +108,8 @@ struct selftest_result;
  * @speed_mts:	negotiated speed of the card's link in MT/s (2500, 5000, ...); 0 = unknown, the copy rate is then only
  *		reported
  * @width:	negotiated lanes; 0 = unknown
- * @cancel_fd:	test ends as SELFTEST_CANCELLED when this descriptor becomes readable (signalfd, eventfd, pipe); -1 = none
+ * @cancel_fd:	test ends as SELFTEST_CANCELLED when this descriptor becomes readable (signalfd, eventfd, pipe);
+ *		-1 = none
  * @limit_ms:	time limit of every phase; 0 = those of SELFTEST_PHASES
  * @progress:	called in the caller's process when a phase begins or ends, and at the end; may be NULL
  * @progress_data: handed to @progress
@@ -141,7 +142,8 @@ struct selftest_phase {
  * @cause:	why nothing could be tested, with SELFTEST_NOT_TESTABLE only
  * @phase:	every phase, indexed by enum selftest_phase_id
  * @simulated:	the library says of itself that it is a stand-in
- * @error:	one line for people: CUDA call, code number and name, or signal, or what the child hangs in; empty if none
+ * @error:	one line for people: CUDA call, code number and name, or signal, or what the child hangs in; empty if
+ *		there is nothing to say
  * @driver_cuda: CUDA version of the driver, major * 1000 + minor * 10; 0 = not known
  * @name:	name as CUDA reports it, empty = not known
  * @compute:	compute capability as CUDA reports it, major * 10 + minor

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A simulated libcuda.so.1: device memory is host memory, the kernels of user/kernels.h are computed here, and a script says
- * what goes wrong. For tests and the demo; says so through softtape_simulated. Its arithmetic was written from the text of
- * user/ptx on its own, so that it can disagree with the helper's.
+ * A simulated libcuda.so.1: device memory is host memory, the kernels of user/kernels.h are computed here, and a
+ * script says what goes wrong. For tests and the demo; says so through softtape_simulated. Its arithmetic was written
+ * from the text of user/ptx on its own, so that it can disagree with the helper's.
  *
- * The script is read from /etc/softtape-fake.conf and then from SOFTTAPE_FAKE; a later word wins. Words are separated by
- * blanks, line ends or ";", a line that starts with # is a comment:
+ * The script is read from /etc/softtape-fake.conf and then from SOFTTAPE_FAKE; a later word wins. Words are separated
+ * by blanks, line ends or ";", a line that starts with # is a comment:
  *
- *	NAME=code:N[@K]		entry point NAME (cuInit, cuMemAlloc_v2, ...) returns N, from its Kth call on (1 = always)
+ *	NAME=code:N[@K]		entry point NAME (cuInit, cuMemAlloc_v2, ...) returns N, from its Kth call on (1)
  *	NAME=delay:MS[@K]	works, but later
  *	NAME=exit:N[@K]		ends the process
  *	NAME=signal:N[@K]	raises a signal
@@ -154,7 +154,8 @@ static bool parse_action(const char *name, const char *value)
 		strcpy(action->name, name);
 		action->kind = kinds[i].kind;
 		action->value = strtol(value + len, NULL, 0);
-		snprintf(action->file, sizeof(action->file), "%.*s", at ? (int)(at - value - (long)len) : 199, value + len);
+		snprintf(action->file, sizeof(action->file), "%.*s", at ? (int)(at - value - (long)len) : 199,
+			 value + len);
 		action->from_call = at ? strtoul(at + 1, NULL, 10) : 1;
 		script.nr_actions++;
 		return true;
@@ -696,24 +697,23 @@ EXPORT int cuModuleGetFunction(const char **func, const char *module, const char
 	return NOT_FOUND;
 }
 
-EXPORT int cuLaunchKernel(const char *func, unsigned int grid_x, unsigned int grid_y, unsigned int grid_z, unsigned int block_x,
-			  unsigned int block_y, unsigned int block_z, unsigned int shared_bytes, void *stream, void **params,
-			  void **extra)
+EXPORT int cuLaunchKernel(const char *func, unsigned int grid_x, unsigned int grid_y, unsigned int grid_z,
+			  unsigned int block_x, unsigned int block_y, unsigned int block_z, unsigned int shared_bytes,
+			  void *stream, void **params, void **extra)
 {
-	uint64_t arg[KERNEL_ARGS_MAX] = { 0 };
-	unsigned int id = 0;
-
 	static const unsigned int nr_args[] = {
 #define X(module, name, args, threads) args,
 		KERNELS(X)
 #undef X
 	};
+	uint64_t arg[KERNEL_ARGS_MAX] = { 0 };
+	unsigned int id = 0;
 
 	NEED_CONTEXT();
 	while (id < NR_KERNELS && kernel_name[id] != func)
 		id++;
-	if (id == NR_KERNELS || !grid_x || grid_y != 1 || grid_z != 1 || block_x != kernel_threads[id] || block_y != 1 ||
-	    block_z != 1 || shared_bytes || !stream || extra)
+	if (id == NR_KERNELS || !grid_x || grid_y != 1 || grid_z != 1 || block_x != kernel_threads[id] ||
+	    block_y != 1 || block_z != 1 || shared_bytes || !stream || extra)
 		return INVALID_VALUE;
 	for (unsigned int i = 0; i < nr_args[id]; i++)
 		arg[i] = *(const uint64_t *)params[i];

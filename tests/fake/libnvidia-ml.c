@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A simulated libnvidia-ml.so.1 for tests and the demo: it stands where a driver would have put one, finds bound cards and
- * tells a temperature. Says so through softtape_simulated.
+ * A simulated libnvidia-ml.so.1 for tests and the demo: it stands where a driver would have put one, finds bound
+ * cards and tells a temperature. Says so through softtape_simulated.
  */
 #include <stdio.h>
 #include <string.h>

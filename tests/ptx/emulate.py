@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Run the kernels of user/ptx as they stand, instruction by instruction, and print what they leave in memory.
 
-Takes exactly the instructions the files use and stops at anything else. Knows nothing of what a kernel is meant to compute:
-it follows the PTX ISA's description of each instruction, so that its results can disagree with the host's.
+Takes exactly the instructions the files use and stops at anything else. Knows nothing of what a kernel is meant to
+compute: it follows the PTX ISA's description of each instruction, so that its results can disagree with the host's.
 
 	emulate.py known SEED			all words of known_answer, one "index value" per line
-	emulate.py pattern FIRST ITEMS SEED	memory_fill over ITEMS items, then memory_check with a few words disturbed
+	emulate.py pattern FIRST ITEMS SEED	memory_fill over ITEMS items, then memory_check, also of disturbed words
 """
 import math
 import pathlib
@@ -193,7 +193,7 @@ def known(seed):
 
 
 def pattern(first, items, seed):
-    """Prints the words of the fill, then a check of the whole, then one of the disturbed words as memory_check sees them."""
+    """Print the words of the fill, what a check says of them, and what it says after three were disturbed."""
     text = (PTX / "memory.ptx").read_text()
     memory = bytearray(BASE + items * 16 + 1024)
     report = BASE + items * 16

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The helper's side of tests/ptx/run: print what the host expects of the kernels, or run one self-test and print its end.
+ * The helper's side of tests/ptx/run: print what the host expects of the kernels, or run one self-test and print its
+ * end.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,6 +9,11 @@
 
 #include "kernels.h"
 #include "selftest.h"
+
+static uint64_t number(const char *text)
+{
+	return strtoull(text, NULL, 0);
+}
 
 static int print_known(uint32_t seed)
 {
@@ -32,8 +38,8 @@ static int print_selftest(const char *bdf)
 	struct selftest_result r;
 
 	selftest_run(&req, &r);
-	printf("%s %s %s %u %s\n", selftest_word_name(r.word), selftest_phase_name(r.failed), selftest_cause_code(r.cause),
-	       r.driver_cuda, r.error);
+	printf("%s %s %s %u %s\n", selftest_word_name(r.word), selftest_phase_name(r.failed),
+	       selftest_cause_code(r.cause), r.driver_cuda, r.error);
 	return 0;
 }
 
@@ -42,9 +48,9 @@ int main(int argc, char **argv)
 	if (argc == 2 && !strcmp(argv[1], SELFTEST_CHILD_COMMAND))
 		return selftest_child();
 	if (argc == 3 && !strcmp(argv[1], "known"))
-		return print_known((uint32_t)strtoul(argv[2], NULL, 0));
+		return print_known((uint32_t)number(argv[2]));
 	if (argc == 5 && !strcmp(argv[1], "pattern"))
-		return print_pattern(strtoull(argv[2], NULL, 0), strtoull(argv[3], NULL, 0), (uint32_t)strtoul(argv[4], NULL, 0));
+		return print_pattern(number(argv[2]), number(argv[3]), (uint32_t)number(argv[4]));
 	if (argc == 3 && !strcmp(argv[1], "selftest"))
 		return print_selftest(argv[2]);
 	fprintf(stderr, "usage: host known SEED | pattern FIRST ITEMS SEED | selftest BDF\n");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Loading libcuda: absent, broken and usable are three different answers. Runs this program again for each, because the search
- * path counts only at the start of a process.
+ * Loading libcuda: absent, broken and usable are three different answers. Runs this program again for each, because
+ * the search path counts only at the start of a process.
  */
 #define _GNU_SOURCE
 #include <setjmp.h>
@@ -80,8 +80,8 @@ static void absent(void **state)
 static void needs_what_is_missing(void **state)
 {
 	(void)state;
-	assert_string_equal(open_in(FAKE_DIR "/needs"), "broken 0 libsofttape-missing.so.1: cannot open shared object file: "
-						     "No such file or directory\n");
+	assert_string_equal(open_in(FAKE_DIR "/needs"),
+			    "broken 0 libsofttape-missing.so.1: cannot open shared object file: No such file or directory\n");
 }
 
 static void lacks_a_symbol(void **state)
