@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The command check: one process per card, watched so that none of them can keep the verdict from coming. */
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
@@ -8,7 +9,7 @@
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
-#include <fcntl.h>
+#include <time.h>
 
 #include "check.h"
 #include "job.h"
@@ -94,6 +95,7 @@ static void fail_job(struct job *job, const char *why)
 	outcome_add(&job->outcome, &finding);
 	job->outcome.run = RUN_DONE;
 	job->outcome.verdict = VERDICT_NOT_TESTABLE;
+	job->outcome.ended = time(NULL);
 	job_store(job);
 }
 

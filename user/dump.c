@@ -137,8 +137,8 @@ static int next_line(FILE *file, char *line, size_t size, size_t *total)
 			return -EFBIG;
 		if (c == '\n')
 			break;
-		/* Indented pastes are common; verbose lines start with a tab and never look like bytes. */
-		if (!len && (c == ' ' || c == '\t'))
+		/* Pastes are often indented by blanks; a tab starts a line of verbose text. */
+		if (!len && c == ' ')
 			continue;
 		if (len < size - 1)
 			line[len++] = (char)(c ? c : '?');

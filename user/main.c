@@ -307,6 +307,19 @@ static bool wants_json(int argc, char **argv)
 	return false;
 }
 
+/* getopt sorts the words behind the options, but not when it stops at a wrong one. */
+static void name_command(int argc, char **argv, struct result *result)
+{
+	int i;
+
+	for (i = 1; i < argc; i++) {
+		if (!find_command(argv[i]))
+			continue;
+		result->command = argv[i];
+		return;
+	}
+}
+
 static int run(int argc, char **argv, struct options *options, const struct command **ret_command,
 	       struct result *result)
 {
@@ -315,15 +328,15 @@ static int run(int argc, char **argv, struct options *options, const struct comm
 	int ret;
 
 	ret = parse_options(argc, argv, options, &seen, result);
-	/* getopt has sorted the words behind the options, unless it stopped at a wrong one. */
-	while (ret && optind < argc && argv[optind][0] == '-')
-		optind++;
+	if (ret) {
+		name_command(argc, argv, result);
+		return ret;
+	}
+
 	if (optind < argc) {
 		result->command = argv[optind];
 		command = find_command(argv[optind]);
 	}
-	if (ret)
-		return ret;
 
 	if (seen & (OPTION_HELP | OPTION_VERSION)) {
 		if (seen & OPTION_HELP)

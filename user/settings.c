@@ -66,9 +66,11 @@ static bool parse_number(const char *value, unsigned long min, unsigned long max
 	return true;
 }
 
+/* Nothing behind the sign is the default. */
 static bool set_max_parallel(struct settings *settings, const char *value)
 {
-	return parse_number(value, 1, 64, &settings->max_parallel);
+	settings->max_parallel = 0;
+	return !value[0] || parse_number(value, 1, 64, &settings->max_parallel);
 }
 
 static bool set_driver_wait(struct settings *settings, const char *value)
@@ -109,6 +111,19 @@ static int take_key(void *data, const char *section, const char *key, const char
 	return 0;
 }
 
+/* inih takes an indented line for more of the value before it; nobody means that here. */
+static char *next_line(char *buf, int size, void *stream)
+{
+	char *start;
+
+	if (!fgets(buf, size, stream))
+		return NULL;
+
+	start = buf + strspn(buf, " \t");
+	memmove(buf, start, strlen(start) + 1);
+	return buf;
+}
+
 static int read_file(struct reader *reader, const char *file)
 {
 	FILE *stream CLEANUP_FILE = fopen(file, "re");
@@ -120,7 +135,7 @@ static int read_file(struct reader *reader, const char *file)
 	}
 
 	reader->file = file;
-	line = ini_parse_file(stream, take_key, reader);
+	line = ini_parse_stream(next_line, stream, take_key, reader);
 	if (!line)
 		return 0;
 

@@ -279,7 +279,8 @@ static bool parse_outcome(struct json_object *document, struct json_object *card
  * state_pid_ticks - when a process started
  * @pid:	the process
  *
- * Return: clock ticks since boot (proc(5), field 22 of stat); 0 when there is no such process.
+ * Return: clock ticks since boot (proc(5), field 22 of stat); 0 when there is no such process, or only what is left of it
+ * until its parent looks.
  */
 unsigned long long state_pid_ticks(int pid)
 {
@@ -292,7 +293,9 @@ unsigned long long state_pid_ticks(int pid)
 
 	/* The name in parentheses may hold anything, blanks and parentheses too. */
 	rest = strrchr(text, ')');
-	if (!rest || sscanf(rest + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu",
+	if (!rest || strspn(rest + 1, " ZX") > 1)
+		return 0;
+	if (sscanf(rest + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu",
 			    &ticks) != 1)
 		return 0;
 	return ticks;

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Why no driver is bound: facts to finding, kernel log lines to facts. */
+#include "test.h"
+
+#include "bind.h"
+
+#define BDF	"0000:01:00.0"
+
+/* A Pascal card that waits for a proprietary 550 that is loaded. */
+#define WAITING .compute = 61, .loaded = true, .installed = true, .version = "550.163.01", .license = "NVIDIA"
+
+static const struct {
+	const char *desc;
+	struct bind_facts facts;
+	bool waited;
+	enum bind bind;
+	enum finding_code code;
+} rows[] = {
+	{ "bound", { WAITING, .driver = "nvidia" }, false, BIND_READY, 0 },
+	{ "bound, whatever the BAR", { WAITING, .driver = "nvidia", .bar_missing = true }, false, BIND_READY, 0 },
+	{ "bound and off the bus", { WAITING, .driver = "nvidia", .gone = true }, false, BIND_NEVER, FINDING_OFF_BUS },
+	{ "may come", { WAITING }, false, BIND_WAIT, 0 },
+	{ "did not come", { WAITING }, true, BIND_NEVER, FINDING_NOT_BOUND },
+	{ "nouveau", { WAITING, .driver = "nouveau" }, false, BIND_NEVER, FINDING_NOUVEAU },
+	{ "nvidiafb", { WAITING, .driver = "nvidiafb" }, false, BIND_NEVER, FINDING_NVIDIAFB },
+	{ "vfio-pci", { WAITING, .driver = "vfio-pci" }, false, BIND_NEVER, FINDING_VFIO },
+	{ "pci-stub", { WAITING, .driver = "pci-stub" }, false, BIND_NEVER, FINDING_VFIO },
+	{ "somebody else", { WAITING, .driver = "nvidia_like" }, false, BIND_NEVER, FINDING_OWNER },
+	{ "no space", { WAITING, .bar_missing = true }, false, BIND_NEVER, FINDING_BAR },
+	{ "nothing installed", { .compute = 61 }, false, BIND_NEVER, FINDING_NO_MODULE },
+	{ "installed, not loaded yet", { .compute = 61, .installed = true, .version = "550.1", .license = "NVIDIA" }, false,
+	  BIND_WAIT, 0 },
+	{ "installed, never loaded", { .compute = 61, .installed = true, .version = "550.1", .license = "NVIDIA" }, true,
+	  BIND_NEVER, FINDING_NOT_LOADED },
+	{ "branch 580 is fine", { .compute = 61, .loaded = true, .version = "580.95.05", .license = "NVIDIA" }, false,
+	  BIND_WAIT, 0 },
+	{ "branch 590 on Pascal", { .compute = 61, .loaded = true, .version = "590.1", .license = "NVIDIA" }, false,
+	  BIND_NEVER, FINDING_BRANCH },
+	{ "branch 595 on Volta", { .compute = 70, .installed = true, .version = "595.45.04", .license = "NVIDIA" }, false,
+	  BIND_NEVER, FINDING_BRANCH },
+	{ "branch 595 on Turing", { .compute = 75, .loaded = true, .version = "595.45.04", .license = "NVIDIA" }, false,
+	  BIND_WAIT, 0 },
+	{ "open on Pascal", { .compute = 61, .installed = true, .version = "550.1", .license = "Dual MIT/GPL" }, false,
+	  BIND_NEVER, FINDING_OPEN },
+	{ "open on Turing", { .compute = 75, .installed = true, .version = "550.1", .license = "Dual MIT/GPL" }, false,
+	  BIND_WAIT, 0 },
+	{ "unknown card, the log knows: branch", { .loaded = true, .version = "595.1", .log_ignored = "x" }, false, BIND_NEVER,
+	  FINDING_BRANCH },
+	{ "unknown card, the log knows: open", { .loaded = true, .version = "570.1", .log_open = "x" }, false, BIND_NEVER,
+	  FINDING_OPEN },
+	{ "unknown card, new branch", { .loaded = true, .version = "595.1", .license = "Dual MIT/GPL" }, false, BIND_WAIT, 0 },
+	{ "signature refused", { .compute = 61, .installed = true, .license = "NVIDIA", .log_rejected = "x" }, false,
+	  BIND_NEVER, FINDING_SECURE_BOOT },
+	{ "another module's signature refused", { WAITING, .log_rejected = "x" }, false, BIND_WAIT, 0 },
+	{ "Secure Boot without a log", { .compute = 61, .installed = true, .secure_boot = true, .lockdown = true }, true,
+	  BIND_NEVER, FINDING_SECURE_BOOT },
+	{ "Secure Boot, not locked down", { .compute = 61, .installed = true, .secure_boot = true }, true, BIND_NEVER,
+	  FINDING_NOT_LOADED },
+};
+
+static void test_decide(void **state)
+{
+	struct finding finding;
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		memset(&finding, 0, sizeof(finding));
+		assert_row(bind_decide(&rows[i].facts, rows[i].waited, BDF, &finding) == rows[i].bind, &rows[i]);
+		if (rows[i].bind != BIND_NEVER)
+			continue;
+		assert_row(finding.code == rows[i].code, &rows[i]);
+		assert_row(!strcmp(finding.bdf, BDF), &rows[i]);
+	}
+}
+
+/* The command frees the card from the driver that has it. */
+static void test_command(void **state)
+{
+	struct bind_facts facts = { .driver = "vfio-pci" };
+	struct finding finding;
+	char command[512];
+
+	(void)state;
+	assert_int_equal(bind_decide(&facts, false, BDF, &finding), BIND_NEVER);
+	finding_command(&finding, command, sizeof(command));
+	assert_non_null(strstr(command, "echo " BDF " | sudo tee /sys/bus/pci/drivers/vfio-pci/unbind"));
+	assert_null(strchr(command, '{'));
+}
+
+/* Lines as drivers and kernels print them (open-gpu-kernel-modules nv-pci.c, kernel/module/signing.c). */
+static const char *const ignored[] = {
+	"NVRM: The NVIDIA GPU " BDF " (PCI ID: 10de:1b87)",
+	"NVRM: installed in this system is supported through the",
+	"NVRM: NVIDIA 580.xx Legacy drivers. Please visit the driver page.",
+	NULL,
+};
+static const char *const ignored_other[] = {
+	"NVRM: The NVIDIA GPU 0000:02:00.0 (PCI ID: 10de:1b87)",
+	"NVRM: installed in this system is supported through the",
+	"NVRM: NVIDIA 580.xx Legacy drivers. Please visit the driver page.",
+	NULL,
+};
+static const char *const open_flavour[] = {
+	"NVRM: The NVIDIA GPU " BDF " (PCI ID: 10de:1b87)",
+	"NVRM: installed in this system is not supported by open",
+	"NVRM: nvidia.ko because it does not include the required GPU",
+	"NVRM: System Processor (GSP).",
+	NULL,
+};
+static const char *const too_late[] = {
+	"NVRM: GPU " BDF " something", "one", "two", "three", "NVRM: 580.xx Legacy drivers", NULL,
+};
+static const char *const rejected[] = { "Loading of module with unavailable key is rejected", NULL };
+static const char *const locked[] = {
+	"Lockdown: modprobe: unsigned module loading is restricted; see man kernel_lockdown.7", NULL,
+};
+static const char *const tainted[] = { "softtape: module verification failed: signature missing - tainting kernel", NULL };
+
+static const struct {
+	const char *desc;
+	const char *const *lines;
+	bool ignored;
+	bool open;
+	bool rejected;
+	bool last;
+} logs[] = {
+	{ "branch too new", ignored, true, false, false, true },
+	{ "branch too new for another card", ignored_other, false, false, false, false },
+	{ "open flavour", open_flavour, false, true, false, true },
+	{ "too far from the address", too_late, false, false, false, true },
+	{ "signature", rejected, false, false, true, false },
+	{ "lockdown", locked, false, false, true, false },
+	{ "unsigned but loaded", tainted, false, false, false, false },
+};
+
+static void test_log(void **state)
+{
+	size_t i, n;
+
+	(void)state;
+	for (i = 0; i < ARRAY_SIZE(logs); i++) {
+		struct bind_facts facts = { 0 };
+		int after_address = 0;
+
+		for (n = 0; logs[i].lines[n]; n++)
+			bind_log_line(logs[i].lines[n], BDF, &after_address, &facts);
+		assert_row(!!facts.log_ignored[0] == logs[i].ignored, &logs[i]);
+		assert_row(!!facts.log_open[0] == logs[i].open, &logs[i]);
+		assert_row(!!facts.log_rejected[0] == logs[i].rejected, &logs[i]);
+		assert_row(!!facts.log_last[0] == logs[i].last, &logs[i]);
+	}
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_decide),
+		cmocka_unit_test(test_command),
+		cmocka_unit_test(test_log),
+	};
+
+	return cmocka_run_group_tests_name("bind", tests, NULL, NULL);
+}

@@ -1,0 +1,368 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""The command check on machines that umockdev plays, with the simulated libcuda: verdicts, state files, locks, signals."""
+import ctypes
+import json
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+
+import machine
+from lib import CASES, FAKE, PROGRAM, VALIDATOR, Skip, check, document, main, run, surrounding
+
+WORK = pathlib.Path(tempfile.mkdtemp(prefix="softtape-check-"))
+STATE = WORK / "state"
+CARD, PORT = "0000:01:00.0", "0000:00:1c.0"
+PARENTS = {CARD: PORT}
+
+
+def build(name="machine", driver="nvidia", quirks=True, settled=True, resource=None, gone=False, second=False):
+    """Writes a machine with the P104-100 of the cases behind its port."""
+    found = machine.devices(CASES / "p104-100-with-port.txt")
+    if settled:
+        found = {bdf: machine.settle(data) for bdf, data in found.items()}
+    if gone:
+        found[CARD] = bytearray(b"\xff" * 256)
+    text = machine.describe(found, PARENTS, driver, machine.APPLIED if quirks else None, resource)
+    if gone:
+        text = text.replace("A: vendor=0xffff", "A: vendor=0x10de").replace("A: device=0xffff", "A: device=0x1b87") \
+                   .replace("A: class=0xffffff", "A: class=0x030200")
+    if second:
+        other = {"0000:02:00.0": found[CARD]}
+        text += machine.describe(other, {"0000:02:00.0": PORT}, driver, machine.APPLIED if quirks else None)
+    path = WORK / name
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def environment(script=""):
+    """Where state goes and what the simulated library does."""
+    return {"RUNTIME_DIRECTORY": str(STATE), "LD_LIBRARY_PATH": str(FAKE), "SOFTTAPE_FAKE_FORCE": "1",
+            "SOFTTAPE_FAKE": f"link=210 {script}"}
+
+
+def checked(path, *words, script="", status=0):
+    """A check with its JSON document; the state file must say the same as the document."""
+    answer = run("check", *words, "--json", machine=path, env=environment(script))
+    check(answer.returncode == status, f"status {answer.returncode}: {answer.stdout.decode()} {answer.stderr.decode()}")
+    found = document(answer)
+    for card in found["cards"]:
+        if "check-running" in [finding["code"] for finding in found["findings"]]:
+            continue
+        stored = json.loads((STATE / f"{card['bdf']}.json").read_text(encoding="utf-8"))
+        VALIDATOR.validate(stored)
+        check(stored["cards"][0] == card, (stored["cards"][0], card))
+    return found
+
+
+def codes(found):
+    """Codes of the findings."""
+    return [finding["code"] for finding in found["findings"]]
+
+
+def test_pass():
+    """All well: pass, simulated everywhere a person looks."""
+    path = build()
+    found = checked(path)
+    card = found["cards"][0]
+    check(found["verdict"] == card["verdict"] == "pass" and found["simulated"] and card["simulated"], found)
+    check(card["name"] == "P104-100" and card["driver"] == "nvidia" and card["quirks"]["state"] == "applied", card)
+    check([phase["name"] for phase in card["phases"]][:3] == ["driver", "quirks", "library"], card["phases"])
+    check({phase["result"] for phase in card["phases"]} == {"pass"}, card["phases"])
+    check(card["errors"] == 0 and card["rates"]["link_mbs"] == 210 and codes(found) == [], found)
+    for words in (["check"], ["status"], ["list"], []):
+        text = run(*words, machine=path, env=environment()).stdout.decode()
+        check("pass (simulated)" in text, f"{words}: {text}")
+
+
+def test_state_of_status():
+    """status prints what check stored; its status is the verdict's."""
+    path = build()
+    checked(path, script="known=7", status=1)
+    answer = run("status", "--json", machine=path, env=environment())
+    found = document(answer)
+    check(answer.returncode == 1 and found["verdict"] == "fault" and codes(found) == ["data-fault"], found)
+    check(found["cards"][0]["phases"][-1]["name"] == "known-answer" or found["cards"][0]["phases"], found)
+
+
+def test_data_fault():
+    """A wrong word: fault."""
+    found = checked(build(), script="known=7", status=1)
+    check(found["verdict"] == "fault" and codes(found) == ["data-fault"] and found["cards"][0]["errors"] >= 1, found)
+    check("known-answer" in found["findings"][0]["evidence"], found["findings"])
+
+
+def test_crash():
+    """The library crashes: fault, and the verdict still comes."""
+    found = checked(build(), script="cuMemAlloc_v2=signal:11", status=1)
+    check(codes(found) == ["crashed"], found)
+
+
+def test_error_code():
+    """CUDA reports an error inside a phase: fault."""
+    found = checked(build(), script="cuLaunchKernel=code:700", status=1)
+    check(codes(found) == ["gpu-fault"], found)
+
+
+def test_hang():
+    """A child that never returns: hung within its deadline, also through a pipe."""
+    start = time.monotonic()
+    found = checked(build(), script="cuCtxCreate_v2=hang-hard", status=4)
+    check(found["verdict"] == "hung" and codes(found) == ["hung"], found)
+    check(time.monotonic() - start < 60, "too late")
+
+
+def test_slow_link():
+    """Copies far below what the link carries: degraded."""
+    found = checked(build(), script="link=40", status=5)
+    check(codes(found) == ["slow-copy"] and found["verdict"] == "degraded", found)
+
+
+def test_no_library():
+    """No libcuda: not testable, with the library's own code."""
+    try:
+        ctypes.CDLL("libcuda.so.1")
+    except OSError:
+        pass
+    else:
+        raise Skip("this machine has a libcuda")
+    answer = run("check", "--json", machine=build(), env={**environment(), "LD_LIBRARY_PATH": ""})
+    found = document(answer)
+    check(answer.returncode == 3 and codes(found) == ["libcuda-absent"] and not found["simulated"], found)
+
+
+def test_module_absent():
+    """Passing without the kernel module: degraded."""
+    found = checked(build(quirks=False), status=5)
+    check(codes(found) == ["softtape-absent"] and found["cards"][0]["quirks"]["state"] is None, found)
+
+
+def test_drifted():
+    """Registers that the module left off and that are on now."""
+    if os.geteuid():
+        raise Skip("only root compares registers")
+    found = checked(build(settled=False), status=5)
+    check(codes(found) == ["drifted"] and "aspm is l0s+l1" in found["findings"][0]["evidence"], found)
+
+
+def test_no_driver():
+    """No driver, no module for this kernel: said at once, with the command."""
+    if pathlib.Path("/sys/module/nvidia").exists():
+        raise Skip("this machine has the nvidia driver")
+    start = time.monotonic()
+    found = checked(build(driver=None), status=3)
+    check(codes(found) == ["no-nvidia-module"] and "apt install" in found["findings"][0]["command"], found)
+    check(time.monotonic() - start < 20, "waited for a driver that cannot come")
+
+
+def test_owners():
+    """Somebody else has the card."""
+    for driver, code in (("nouveau", "owner-nouveau"), ("vfio-pci", "owner-vfio"), ("other", "owner-other")):
+        found = checked(build(driver=driver), status=3)
+        check(codes(found) == [code] and found["verdict"] == "not-testable", found)
+
+
+def test_no_space():
+    """BAR 1 got no address."""
+    found = checked(build(driver=None, resource=[machine.RESOURCE[0], "0x0 0x0 0x0"]), status=3)
+    check(codes(found) == ["bar-unassigned"], found)
+
+
+def test_gone():
+    """Config space reads all ones: lost."""
+    found = checked(build(driver=None, gone=True), status=4)
+    check(found["verdict"] == "lost" and "off-the-bus" in codes(found), found)
+
+
+def test_not_a_mining_card():
+    """An explicit address works on any NVIDIA card; quirks are not its business."""
+    found = machine.devices(CASES / "gtx-1070-not-a-mining-card.txt")
+    path = WORK / "gtx"
+    path.write_text(machine.describe(found, {}, "nvidia"), encoding="utf-8")
+    answer = run("check", "--json", machine=path, env=environment())
+    check(answer.returncode == 3 and codes(document(answer)) == ["no-card"], answer.stdout)
+    answer = run("check", "1:00.0", "--json", machine=path, env=environment("link=13232"))
+    found = document(answer)
+    check(answer.returncode == 0 and codes(found) == [] and found["cards"][0]["quirks"]["state"] is None, found)
+    text = run("check", "--any", machine=path, env=environment()).stdout.decode()
+    check("quirks not applicable" in text, text)
+    check(run("list", machine=path).stdout == b"no mining card\n", "list")
+    check(b"10de:1b81" in run("list", "--any", machine=path).stdout, "list --any")
+
+
+def test_two_cards():
+    """Both are checked, the worst counts."""
+    path = build(second=True)
+    found = checked(path)
+    check([card["verdict"] for card in found["cards"]] == ["pass", "pass"], found)
+    tree = run("list", "--tree", machine=path).stdout.decode()
+    check(f"{PORT}" in tree and "shared by 2 cards" in tree, tree)
+
+
+def test_slots():
+    """One slot: the second card queues; nobody is forgotten."""
+    config = WORK / "softtape.conf"
+    config.write_text("max_parallel = 1\n", encoding="utf-8")
+    found = checked(build(second=True), "--config", config, script="cuInit=delay:1500")
+    queued = [[phase["ms"] for phase in card["phases"] if phase["name"] == "queue"] for card in found["cards"]]
+    check(sorted(map(len, queued)) == [0, 1] and max(sum(queued, [])) > 1000, queued)
+
+
+def start(path, *words, script=""):
+    """A check in the background; returns the process of umockdev-run."""
+    before, env = surrounding(path, environment(script))
+    # Without a shell between, umockdev-run's child is the program.
+    return subprocess.Popen([*before, PROGRAM, "check", *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=env)
+
+
+def running(timeout=30):
+    """The state file once it says that the library is being tried; fails after a time."""
+    path, end = STATE / f"{CARD}.json", time.monotonic() + timeout
+    while time.monotonic() < end:
+        try:
+            found = json.loads(path.read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            found = None
+        card = found["cards"][0] if found else None
+        if card and card["run"]["state"] == "running" and card["phases"] and card["phases"][-1]["name"] == "init":
+            VALIDATOR.validate(found)
+            return found
+        time.sleep(0.05)
+    raise AssertionError("never running")
+
+
+def parent_of(pid):
+    """The process that waits for the one of the card."""
+    with open(f"/proc/{pid}/stat", encoding="utf-8") as file:
+        return int(file.read().rpartition(")")[2].split()[1])
+
+
+def fresh():
+    """No state of an earlier test."""
+    shutil.rmtree(STATE, ignore_errors=True)
+
+
+def test_running_and_terminated():
+    """SIGTERM: the state is written, the status is 0, nothing is left running."""
+    fresh()
+    process = start(build(), script="cuInit=hang")
+    found = running()
+    pid = found["cards"][0]["run"]["pid"]
+    check(found["verdict"] is None and found["cards"][0]["simulated"] is not None, found)
+    os.kill(parent_of(pid), signal.SIGTERM)
+    _, errors = process.communicate(timeout=30)
+    check(process.returncode == 0, f"{process.returncode} {errors}")
+    stored = json.loads((STATE / f"{CARD}.json").read_text(encoding="utf-8"))
+    VALIDATOR.validate(stored)
+    check(stored["cards"][0]["run"]["state"] == "interrupted" and stored["verdict"] is None, stored)
+    check(not pathlib.Path(f"/proc/{pid}").exists(), "the card's process is still there")
+
+
+def test_killed():
+    """Killed: the file still says running, readers say interrupted."""
+    fresh()
+    path = build()
+    process = start(path, script="cuInit=hang")
+    pid = running()["cards"][0]["run"]["pid"]
+    os.kill(parent_of(pid), signal.SIGKILL)
+    os.kill(pid, signal.SIGKILL)
+    process.communicate(timeout=30)
+    answer = run("status", "--json", machine=path, env=environment())
+    found = document(answer)
+    check(found["cards"][0]["run"]["state"] == "interrupted" and answer.returncode == 3, found)
+    check("interrupted" in run("list", machine=path, env=environment()).stdout.decode(), "list")
+
+
+def test_card_process_dies():
+    """The process of a card is killed: the one that waits says so."""
+    fresh()
+    process = start(build(), "--json", script="cuInit=hang")
+    os.kill(running()["cards"][0]["run"]["pid"], signal.SIGKILL)
+    output, _ = process.communicate(timeout=30)
+    found = json.loads(output)
+    VALIDATOR.validate(found)
+    check(process.returncode == 3 and codes(found) == ["host-error"], found)
+
+
+def test_locked():
+    """A second check of the same card is refused, names the first, and leaves its state alone."""
+    fresh()
+    path = build()
+    script = f'"{PROGRAM}" check >"$1" 2>&1 & first=$!; ' \
+             f'while ! grep -qs init "{STATE}/{CARD}.json"; do sleep 0.05; done; ' \
+             f'"{PROGRAM}" check --json >"$2"; echo $? >"$3"; cp "{STATE}/{CARD}.json" "$4"; kill $first; wait $first'
+    before, env = surrounding(path, environment("cuInit=hang"))
+    files = [WORK / name for name in ("first", "second", "status", "state-then")]
+    subprocess.run([*before, "sh", "-c", script, "sh", *map(str, files)], check=True, timeout=120, env=env)
+    second = json.loads(files[1].read_text(encoding="utf-8"))
+    VALIDATOR.validate(second)
+    check(files[2].read_text().strip() == "3" and codes(second) == ["check-running"], second)
+    check("softtape (pid " in second["findings"][0]["evidence"], second["findings"])
+    check(json.loads(files[3].read_text())["cards"][0]["run"]["state"] == "running", "state overwritten")
+
+
+def test_on_plug():
+    """The unit's call does what the configuration says."""
+    path, config = build(), WORK / "plug.conf"
+    for value, level, phases in (("quick", "quick", True), ("standard", "standard", True), ("bind-only", "bind-only", False)):
+        config.write_text(f"on_plug = {value}\n", encoding="utf-8")
+        found = checked(path, "--on-plug", CARD, "--config", config)
+        names = [phase["name"] for phase in found["cards"][0]["phases"]]
+        check(found["cards"][0]["run"]["level"] == level and ("library" in names) == phases, found)
+    config.write_text("on_plug = off\n", encoding="utf-8")
+    answer = run("check", "--on-plug", CARD, "--config", config, machine=path, env=environment())
+    check(answer.returncode == 0 and answer.stdout == b"on_plug=off: nothing is run\n", answer.stdout)
+    document(run("check", "--on-plug", CARD, "--config", config, "--json", machine=path, env=environment()))
+
+
+def test_unplugged():
+    """After an unplug the file says lost; while the card is there it is left alone."""
+    path = build()
+    checked(path)
+    file = STATE / f"{CARD}.json"
+    before = file.read_text(encoding="utf-8")
+    run("check", "--on-unplug", CARD, machine=path, env=environment())
+    check(file.read_text(encoding="utf-8") == before, "changed")
+    empty = WORK / "empty"
+    empty.write_text(machine.describe({PORT: machine.devices(CASES / "p104-100-with-port.txt")[PORT]}, {}), encoding="utf-8")
+    answer = run("status", "--json", machine=empty, env=environment())
+    check(answer.returncode == 4 and document(answer)["verdict"] == "lost", answer.stdout)
+    answer = run("check", "--on-unplug", CARD, machine=empty, env=environment())
+    stored = json.loads(file.read_text(encoding="utf-8"))
+    VALIDATOR.validate(stored)
+    check(answer.returncode == 0 and stored["verdict"] == "lost" and stored["cards"][0]["simulated"], stored)
+
+
+def test_never_checked():
+    """A card without a verdict: nobody knows."""
+    fresh()
+    answer = run("status", machine=build(), env=environment())
+    check(answer.returncode == 3 and b"never checked" in answer.stdout, answer.stdout)
+
+
+def test_status_is_fast():
+    """status answers in less than 200 ms of processor time."""
+    path = build()
+    before = os.times()
+    run("status", machine=path, env=environment())
+    after = os.times()
+    spent = after.children_user + after.children_system - before.children_user - before.children_system
+    check(spent < 0.2, f"{spent} s")
+
+
+def test_no_place_for_state():
+    """A state folder that cannot be made is said and does not change the verdict."""
+    answer = run("check", "--json", machine=build(), env={**environment(), "RUNTIME_DIRECTORY": "/proc/nothing"})
+    found = document(answer)
+    check(answer.returncode == 0 and codes(found) == ["no-state"], found)
+
+
+if __name__ == "__main__":
+    try:
+        main([value for name, value in list(globals().items()) if name.startswith("test_")])
+    finally:
+        shutil.rmtree(WORK)

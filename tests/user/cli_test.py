@@ -1,0 +1,267 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""The command line: usage, garbage as input, output that others read."""
+import json
+import os
+import pathlib
+import random
+import re
+import subprocess
+import tempfile
+
+from lib import CASES, PROGRAM, TOP, VALIDATOR, check, document, main, run
+
+WORK = pathlib.Path(tempfile.mkdtemp(prefix="softtape-cli-"))
+GOOD = (CASES / "p104-100-with-port.txt").read_text(encoding="utf-8")
+
+
+def plan(data, *words):
+    """Plans for bytes as a file, as text and as JSON; both must agree on the status. Returns status, text, JSON, errors."""
+    file = WORK / "input"
+    file.write_bytes(data if isinstance(data, bytes) else data.encode())
+    text, answer = run("plan", "-F", file, *words, timeout=60), run("plan", "-F", file, *words, "--json", timeout=60)
+    check(text.returncode == answer.returncode, f"text {text.returncode}, JSON {answer.returncode}")
+    check(text.returncode in (0, 2), f"status {text.returncode}")
+    return text.returncode, text.stdout.decode(), document(answer), text.stderr.decode()
+
+
+def refused(data, words):
+    """Input that cannot be read: status 2, one clear line, nothing on standard output."""
+    status, text, found, errors = plan(data)
+    check(status == 2 and text == "", f"status {status}, {text!r}")
+    last = errors.splitlines()[-1]
+    check(last.startswith("softtape: ") and words in last, errors)
+    check(found["cards"] == [] and found["findings"], found)
+
+
+def test_empty():
+    """An empty file."""
+    refused(b"", "no output of lspci")
+
+
+def test_prose():
+    """Text that is something else."""
+    refused("Dear reader,\nthe card is at 01:00.0 I think.\n" * 50, "no output of lspci")
+
+
+def test_binary():
+    """Random bytes, ten times."""
+    for seed in range(10):
+        refused(random.Random(seed).randbytes(100000), "no output of lspci")
+
+
+def test_all_ones():
+    """A device that was off the bus counts as unreadable."""
+    ones = "\n".join(f"{at:02x}:" + " ff" * 16 for at in range(0, 256, 16))
+    refused("01:00.0 3D controller\n" + ones + "\n", "not one device can be read")
+
+
+def test_list_only():
+    """lspci without -x."""
+    refused("00:00.0 Host bridge: x\n01:00.0 3D controller: y\n", "not one device can be read")
+
+
+def test_bad_device_among_good():
+    """One bad device is named, the rest is printed."""
+    status, text, found, errors = plan(GOOD + "\n02:00.0 broken\n00: zz\n03:00.0 cut\n00: de 10\n")
+    check(status == 0 and "step aspm l0s+l1 -> off (endpoint, then port)" in text, text)
+    check([f["bdf"] for f in found["findings"]] == ["0000:02:00.0", "0000:03:00.0"], found["findings"])
+    check("0000:02:00.0" in errors and "0000:03:00.0" in errors, errors)
+
+
+def test_truncated():
+    """A good dump cut somewhere (dump_test cuts it everywhere): never worse than a clear line."""
+    data = GOOD.encode()
+    for size in range(0, len(data), 101):
+        file = WORK / "cut"
+        file.write_bytes(data[:size])
+        answer = run("plan", "-F", file, "--json", timeout=20)
+        check(answer.returncode in (0, 2), f"{size} bytes: status {answer.returncode} {answer.stderr!r}")
+        document(answer)
+
+
+def test_mutated():
+    """A good dump with characters changed (dump_test does it thousands of times)."""
+    for seed in range(10):
+        dice, data = random.Random(seed), bytearray(GOOD.encode())
+        for _ in range(dice.randrange(1, 40)):
+            data[dice.randrange(len(data))] = dice.choice(b"0123456789abcdef :.\n\r\t\0\xff")
+        status, _, _, _ = plan(bytes(data))
+        check(status in (0, 2), f"seed {seed}")
+
+
+def test_looping_list():
+    """A capability that points at itself."""
+    loop = GOOD.replace("60: 01 68 03 00", "60: 01 60 03 00")
+    check(loop != GOOD, "nothing replaced")
+    status, text, found, _ = plan(loop)
+    check(status == 0 and "aspm unknown (capability list runs in a circle)" in text, text)
+    check("runs in a circle" in found["findings"][0]["evidence"], found["findings"])
+    check(found["cards"][0]["quirks"]["aspm"] is None and found["cards"][0]["steps"] == [], found["cards"])
+
+
+def test_short_dump():
+    """lspci -x: 64 bytes, the link's registers are unknown and say so."""
+    short = re.sub(r"^(?:[4-9a-f]0): .*\n", "", GOOD, flags=re.M)
+    status, text, found, _ = plan(short)
+    check(status == 0 and "aspm unknown (dump ends at 0x40)" in text and "state " not in text, text)
+    check(found["cards"][0]["link"]["speed"] is None and found["cards"][0]["quirks"]["state"] is None, found["cards"])
+
+
+def test_long_dump():
+    """4096 bytes with L1 substates on in the card."""
+    lines = [f"{at:03x}:" + " 00" * 16 for at in range(256, 4096, 16)]
+    lines[0] = "100: 1e 00 01 00 1f ff 0a 00 05 00 00 00 00 00 00 00"
+    status, text, found, _ = plan(GOOD.rstrip("\n") + "\n" + "\n".join(lines) + "\n")
+    check(status == 0 and "step l1ss on -> off" in text, text)
+    check([s["what"] for s in found["cards"][0]["steps"]] == ["aspm", "clkpm", "l1ss"], found["cards"][0]["steps"])
+
+
+def test_windows_line_ends():
+    """CRLF reads the same."""
+    check(plan(GOOD.replace("\n", "\r\n"))[1] == plan(GOOD)[1], "differs")
+
+
+def test_verbose_text_between():
+    """lspci -vvvxxx."""
+    noisy = GOOD.replace("(rev a1)\n", "(rev a1)\n\tControl: I/O- Mem+\n\tLnkCap:\tPort #0, Speed 2.5GT/s, Width x4\n\n")
+    check(plan(noisy)[1] == plan(GOOD)[1], "differs")
+
+
+def test_twenty_megabytes():
+    """Many devices, within seconds; a third of them cards without a port."""
+    card = GOOD[GOOD.index("01:00.0 3D"):]
+    bridge = GOOD[GOOD.index("00:1c.0 PCI"):GOOD.index("01:00.0 3D")]
+    block = card.replace("01:00.0", "05:00.0") + bridge + bridge
+    data = block * (20 * 1024 * 1024 // len(block) + 1)
+    status, text, found, _ = plan(data)
+    check(status == 0 and len(found["cards"]) == data.count("05:00.0") == text.count("P104-100 [10de:1b87]"), len(found["cards"]))
+
+
+def test_long_line():
+    """Twenty megabytes without a line end, then a good dump."""
+    status, text, _, _ = plan("x" * (20 * 1024 * 1024) + "\n" + GOOD)
+    check(status == 0 and "step aspm" in text, text[:200])
+
+
+def test_endless_input():
+    """A pipe that never ends is given up."""
+    with open("/dev/zero", "rb") as zero:
+        answer = subprocess.run([PROGRAM, "plan", "-F", "-"], stdin=zero, capture_output=True, timeout=110, check=False)
+    check(answer.returncode == 2 and b"File too large" in answer.stderr, answer.stderr)
+
+
+def test_stdin():
+    """- is standard input."""
+    answer = run("plan", "-F", "-", stdin=GOOD.encode())
+    check(answer.returncode == 0 and answer.stdout.decode() == plan(GOOD)[1], answer.stdout)
+
+
+def test_not_a_file():
+    """A folder, a missing file, an unreadable name: status 2, one line with the reason."""
+    for name, words in ((WORK, "Is a directory"), (WORK / "missing", "No such file"), ("", "No such file")):
+        answer = run("plan", "-F", name)
+        check(answer.returncode == 2 and words in answer.stderr.decode() and answer.stderr.count(b"\n") == 1, answer.stderr)
+        check(document(run("plan", "-F", name, "--json"))["findings"][0]["code"] == "input", name)
+
+
+def test_pick_card():
+    """A plan for one card of a dump; an address that is not there is a mistake."""
+    check(plan(GOOD, "1:0.0")[0] == 0, "short address")
+    check(plan(GOOD, "all")[0] == 0, "all")
+    check(plan(GOOD, "02:00.0")[0] == 2, "another address")
+
+
+def test_set():
+    """Parameters are those of the module, with its messages."""
+    for words, part in (("speed=gen9", "speed accepts keep, gen1, gen2, gen3, gen4"), ("colour=red", "no module parameter"),
+                        ("speed", "key=value"), ("=x", "no module parameter"), ("ids=8086:1234", "ids accepts"),
+                        ("speed=", "speed accepts"), ("aspm=OFF", "aspm accepts")):
+        answer = run("plan", "--set", words)
+        check(answer.returncode == 2 and part in answer.stderr.decode(), answer.stderr)
+    check("aspm l0s+l1(keep)" in plan(GOOD, "--set", "aspm=keep")[1], "keep")
+    check(plan(GOOD, "--set", "skip=0000:01:00.0")[2]["cards"][0]["quirks"]["state"] == "skipped", "skip")
+    check(plan(GOOD, "--set", "dry_run=Y")[2]["cards"][0]["quirks"]["state"] == "dry-run", "dry_run")
+    titan = (CASES / "titan-v-not-a-mining-card.txt").read_text(encoding="utf-8")
+    check(plan(titan, "--set", "ids=10de:1d81")[2]["cards"][0]["name"] == "user-added", "ids")
+
+
+def test_usage():
+    """Bad command lines: status 2, one line; with --json also a document."""
+    for words, part in ((["lst"], "did you mean 'list'"), (["chekc"], "did you mean 'check'"), (["zzzzzzzz"], "unknown command"),
+                        (["list", "--nothing"], "unknown option --nothing"), (["list", "-q"], "unknown option -q"),
+                        (["plan", "-F"], "needs a value"), (["list", "-F", "x"], "--file does not go with list"),
+                        (["check", "--level", "fast"], "accepted are quick, standard, long"),
+                        (["check", "--wait-driver", "x"], "accepted are 0 to 3600"),
+                        (["check", "--wait-driver", "-1"], "accepted are 0 to 3600"),
+                        (["list", "card0"], "neither a PCI address"), (["check", "1:00.9"], "neither a PCI address"),
+                        (["status", "../../etc/passwd"], "neither a PCI address"), (["explain", "nothing"], "no finding 'nothing'"),
+                        (["check", "--config", str(WORK / "missing")], "No such file"), (["--nothing"], "unknown option")):
+        answer = run(*words)
+        check(answer.returncode == 2 and answer.stdout == b"", f"{words}: {answer.returncode} {answer.stdout!r}")
+        check(part in answer.stderr.decode() and answer.stderr.count(b"\n") == 1, f"{words}: {answer.stderr!r}")
+        check(document(run(*words, "--json"))["findings"], words)
+
+
+def test_no_device():
+    """An address without a device: not testable."""
+    answer = run("check", "ffff:ff:1f.7", "--json")
+    check(answer.returncode == 3 and document(answer)["findings"][0]["code"] == "card-not-found", answer.stdout)
+
+
+def test_help():
+    """The help begins with three examples and names every command and option."""
+    answer = run("--help")
+    lines = answer.stdout.decode().splitlines()
+    check(answer.returncode == 0 and all("softtape " in line for line in lines[:3]) and lines[3] == "", lines[:4])
+    for word in ("list", "plan", "check", "rescan", "status", "explain", "--json", "--set", "--tree", "--level", "--force"):
+        check(word in answer.stdout.decode(), word)
+    check(run("list", "-h").stdout == answer.stdout, "-h behind a command")
+
+
+def test_version():
+    """The version is dkms.conf's."""
+    version = re.search(r'^PACKAGE_VERSION="(.*)"$', (TOP / "dkms.conf").read_text(encoding="utf-8"), re.M)[1]
+    check(run("--version").stdout.decode() == f"softtape {version}\n", version)
+
+
+def test_explain():
+    """Every finding has a page, and all of them are in the schema's words."""
+    codes = [finding["code"] for finding in document(run("explain", "--json"))["findings"]]
+    check(len(codes) == len(set(codes)) > 40, codes)
+    for code in codes:
+        answer = run("explain", code)
+        check(answer.returncode == 0 and answer.stdout.decode().startswith(f"{code} ("), code)
+
+
+def test_full_disk():
+    """Output that cannot be written is a failure."""
+    with open("/dev/full", "wb") as full:
+        answer = subprocess.run([PROGRAM, "--help"], stdout=full, stderr=subprocess.PIPE, check=False)
+    check(answer.returncode == 2 and b"No space left" in answer.stderr, answer.stderr)
+
+
+def test_no_color_without_terminal():
+    """No escape characters in a pipe, whatever the environment."""
+    check(b"\033" not in run("list", env={"TERM": "xterm-256color", "CLICOLOR_FORCE": "1"}).stdout, "escape")
+
+
+def test_schema_refuses():
+    """The schema is not satisfied by anything."""
+    good = document(run("plan", "-F", CASES / "cmp-40hx-stock.txt", "--json"))
+    for change in (lambda d: d.pop("schema"), lambda d: d.update(schema=2), lambda d: d.update(exit=9),
+                   lambda d: d.update(verdict="ok"), lambda d: d["cards"][0].pop("link"),
+                   lambda d: d["cards"][0]["link"].update(width=0), lambda d: d["cards"][0].update(bdf="01:00.0"),
+                   lambda d: d["cards"][0]["quirks"].update(aspm="unknown"), lambda d: d["cards"][0]["steps"][0].pop("to")):
+        bad = json.loads(json.dumps(good))
+        change(bad)
+        check(list(VALIDATOR.iter_errors(bad)), "a broken document passed")
+
+
+if __name__ == "__main__":
+    try:
+        main([value for name, value in list(globals().items()) if name.startswith("test_")])
+    finally:
+        for left in WORK.iterdir():
+            left.unlink()
+        os.rmdir(WORK)

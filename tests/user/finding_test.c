@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The table of findings: complete, and its words from the small lists. */
+#include "test.h"
+
+#include "finding.h"
+
+static void test_rows(void **state)
+{
+	static const char actions[] = " none capture configure driver install kernel-parameter permission reboot reseat retire "
+				      "riser wait ";
+	enum finding_code code;
+	char action[64];
+	int i;
+
+	(void)state;
+	for (i = 0; i < FINDING_NR; i++) {
+		const struct finding_info *info = finding_info(i);
+		struct finding finding;
+
+		finding_make(&finding, i, NULL, "%s", "");
+		if (!info->title || !info->cause || !info->remedy || !info->command || !info->action)
+			fail_msg("%s is not complete", finding_word(&finding));
+		snprintf(action, sizeof(action), " %s ", info->action);
+		if (!strstr(actions, action))
+			fail_msg("%s: action '%s'", finding_word(&finding), info->action);
+		assert_true(finding_find(finding_word(&finding), &code));
+		assert_int_equal(code, i);
+	}
+}
+
+/* Evidence comes from anywhere and goes to a terminal and into JSON. */
+static void test_evidence(void **state)
+{
+	struct finding finding;
+
+	(void)state;
+	finding_make(&finding, FINDING_INPUT, NULL, "%s", "a\033[31mb\xff\n");
+	assert_string_equal(finding.evidence, "a?[31mb??");
+}
+
+static void test_command(void **state)
+{
+	struct finding finding;
+	char command[1024], small[8];
+
+	(void)state;
+	finding_make(&finding, FINDING_DRIFTED, "0000:0a:00.0", "%s", "");
+	finding_command(&finding, command, sizeof(command));
+	assert_non_null(strstr(command, "/sys/bus/pci/devices/0000:0a:00.0/softtape/verify"));
+	finding_command(&finding, small, sizeof(small));
+	assert_string_equal(small, "echo 1 ");
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_rows),
+		cmocka_unit_test(test_evidence),
+		cmocka_unit_test(test_command),
+	};
+
+	return cmocka_run_group_tests_name("finding", tests, NULL, NULL);
+}
