@@ -538,10 +538,12 @@ static struct resource buses = {
 	.end = 0xff,
 	.flags = IORESOURCE_BUS,
 };
+
 static struct resource window = {
 	.name = "fakehost (simulated)",
 	.flags = IORESOURCE_MEM | IORESOURCE_PREFETCH | IORESOURCE_MEM_64,
 };
+
 static struct pci_host_bridge *bridge;
 static struct dentry *debugfs;
 

@@ -16,17 +16,9 @@
 #include <linux/proc_fs.h>
 #include <linux/seq_file.h>
 #include <linux/slab.h>
-#include <linux/version.h>
 #include <linux/wait.h>
 
 #include "nvidia.h"
-
-/* 6.2 made the argument of struct class's devnode const; nothing else differs. */
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 2, 0)
-#define DEVNODE_CONST const
-#else
-#define DEVNODE_CONST
-#endif
 
 #define NV_MAJOR	195
 #define NV_MINOR_CTL	255
@@ -90,16 +82,17 @@ static const struct kernel_param_ops hang_ops = {
 module_param_cb(hang, &hang_ops, &hang, 0644);
 MODULE_PARM_DESC(hang, "open of /dev/nvidiaN does not return until this is 0 again");
 
-static char *nvidia_devnode(DEVNODE_CONST struct device *dev, umode_t *mode)
+static char *nvidia_devnode(const struct device *dev, umode_t *mode)
 {
 	if (mode)
 		*mode = 0666;
 	return NULL;
 }
 
+/* The cast: before 6.2 the device is not const, which no call can notice. */
 struct class nvidia_class = {
 	.name = "nvidia_simulated",
-	.devnode = nvidia_devnode,
+	.devnode = (typeof_member(struct class, devnode))nvidia_devnode,
 };
 EXPORT_SYMBOL_GPL(nvidia_class);
 
