@@ -104,6 +104,11 @@ def load(vm, *params, expect_ok=True):
     return status, text
 
 
+def unload(vm, *modules):
+    """Unloads what is loaded of these modules."""
+    vm.ok(f"for m in {' '.join(modules)}; do ! grep -q \"^$m \" /proc/modules || rmmod $m || exit 1; done")
+
+
 def keep_out(vm, *modules):
     """udev does not load these modules by itself until the next scenario.
 
