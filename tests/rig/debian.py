@@ -21,6 +21,7 @@ KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
 LISTS_AGE = 24 * 3600		# lists are refreshed at most once a day
 RESULT_AGE = 7 * 24 * 3600	# what was resolved and built is used as it is for a week
 DEB_AGE = 30 * 24 * 3600	# a package not used for that long is deleted
+KEY = "[0-9a-f]" * 16		# glob of what digest() gives
 SUITES = {
 	"bullseye": ["bullseye", "bullseye-security"],
 	"bookworm": ["bookworm", "bookworm-security", "bookworm-backports"],
@@ -132,7 +133,7 @@ def make_once(name, recipe, resolve, build):
 		tmp = cache(f"{name}-tmp")
 		remove(tmp)
 		build(tmp, now)
-		for old in path.parent.glob(f"{name}-{'[0-9a-f]' * 16}"):
+		for old in path.parent.glob(f"{name}-{KEY}"):
 			remove(old)
 		tmp.rename(path)
 	return {**now, "path": str(path)}

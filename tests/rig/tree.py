@@ -9,7 +9,7 @@ import subprocess
 import sys
 import tempfile
 
-from debian import (Apt, Missing, cache, can_namespace, digest, lock, namespace, need_space,
+from debian import (KEY, Apt, Missing, cache, can_namespace, digest, lock, namespace, need_space,
 		    remove, result, run, say)
 from machine import headers, image_debs
 
@@ -17,11 +17,11 @@ SOURCE = pathlib.Path(__file__).resolve().parents[2]
 BUILD = ["dkms", "make", "gcc", "libc6-dev", "kmod", "procps"]
 GUEST = ["openssl", "systemd", "systemd-sysv", "udev", "pciutils", "util-linux", "pkg-config",
 	 "libudev-dev", "libkmod-dev", "libjson-c-dev", "libsmartcols-dev", "libinih-dev", "libsystemd-dev"]
-# name: (release, kernel series whose headers are in it, does it boot (has the kernel too), packages)
+# name: (release, series of the kernel and headers in it, packages)
 TREES = {
-	"guest": ("bookworm", "6.1", True, BUILD + ["pahole"] + GUEST),
-	"trixie": ("trixie", "7", False, BUILD + ["pahole"]),
-	"bullseye": ("bullseye", "5.10", False, BUILD),
+	"guest": ("bookworm", "6.1", BUILD + ["pahole"] + GUEST),
+	"trixie": ("trixie", "7", BUILD + ["pahole"]),
+	"bullseye": ("bullseye", "5.10", BUILD),
 }
 # Units that only cost boot time in a guest without clock, network or terminals.
 MASK = """apt-daily.timer apt-daily-upgrade.timer dpkg-db-backup.timer e2scrub_all.timer e2scrub_reap.service
@@ -33,11 +33,11 @@ mount -t proc proc $t/proc
 mount -t tmpfs -o mode=755 dev $t/dev
 for n in null zero full random urandom; do : >$t/dev/$n; mount --bind /dev/$n $t/dev/$n; done
 ln -s /proc/self/fd $t/dev/fd
-exec env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C chroot $t "$@"
+exec env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C chroot $t "$@"
 """
 
 # Of the stock modules only what a card's driver may need: udev would load the others for QEMU's devices, seconds of boot.
-STOCK_MODULES = """find "$1/lib/modules/$2" -name '*.ko*' ! -path '*/drivers/pci/*' ! -path '*/vfio/*' ! -path '*/virt/lib/*' -delete
+STOCK_MODULES = """set -e; find "$1/lib/modules/$2" -name '*.ko*' ! -path '*/drivers/pci/*' ! -path '*/vfio/*' ! -path '*/virt/lib/*' -delete
 	PATH=$PATH:/usr/sbin:/sbin; depmod -b "$1" "$2"
 """
 
@@ -55,14 +55,14 @@ def unpack_over(debs, path):
 
 
 def tree(name):
-	"""A cached Debian tree (see TREES): dict of path, kernel (release of its headers), vmlinuz if it boots."""
-	release, series, boots, packages = TREES[name]
+	"""A cached Debian tree (see TREES): dict of path, kernel (its release)."""
+	release, series, packages = TREES[name]
 	apt = Apt(release)
 
 	def resolve():
 		rel, _ = headers(series)
 		debs = apt.closure(["?essential", "apt", *packages, f"linux-headers-{rel}"])
-		return {"kernel": rel, "debs": debs, "image": image_debs(apt, series, rel) if boots else []}
+		return {"kernel": rel, "debs": debs, "image": image_debs(apt, series, rel)}
 
 	def build(path, found):
 		can_namespace()
@@ -83,8 +83,15 @@ def tree(name):
 		unpack_over(apt.fetch(found["image"]), path)
 		run(namespace("sh", "-c", STOCK_MODULES, "sh", path, found["kernel"]), "kernel modules")
 
-	found = result(f"tree-{name}", [TREES[name], STOCK_MODULES], resolve, build)
-	return {**found, "vmlinuz": f"{found['path']}/boot/vmlinuz-{found['kernel']}"}
+	return result(f"tree-{name}", [TREES[name], STOCK_MODULES], resolve, build)
+
+
+def check_room():
+	"""Refuse before anything is downloaded when the disk cannot hold what the machine still needs."""
+	sizes = {"qemu": 300, "tree-guest": 1300, "installed": 700, "image": 400}
+	missing = [n for n in sizes if not list(cache("x").parent.glob(f"{n}-{KEY}*"))]
+	if missing:
+		need_space(sum(sizes[n] for n in missing), "the virtual machine")
 
 
 def source_files():
@@ -180,7 +187,7 @@ def installed(bare=False):
 				raise RuntimeError(f"installing into the guest failed, see {log}\n" + "\n".join(tail))
 			tmp.rename(path)
 		os.utime(path)
-		prune("installed-*[0-9a-f]", path, 1)
+		prune(f"installed-{KEY}", path, 1)
 	return path, base
 
 
@@ -189,6 +196,7 @@ def image(overlay=None, bare=False):
 
 	@overlay: a folder mirrored onto /, owner root; @bare: without softtape. Returns a dict: path, release, vmlinuz.
 	"""
+	check_room()
 	source, base = installed(bare)
 	names = sorted(str(p.relative_to(overlay)) for p in pathlib.Path(overlay).rglob("*")
 		       if p.is_symlink() or p.is_file()) if overlay else []
@@ -210,8 +218,8 @@ def image(overlay=None, bare=False):
 			remove(tmp)
 			disk.rename(path)
 		os.utime(path)
-		prune("image-*[0-9a-f].ext4", path, 2)
-	return {"path": str(path), "release": base["kernel"], "vmlinuz": base["vmlinuz"]}
+		prune(f"image-{KEY}.ext4", path, 2)
+	return {"path": str(path), "release": base["kernel"], "vmlinuz": f"{base['path']}/boot/vmlinuz-{base['kernel']}"}
 
 
 if __name__ == "__main__":
