@@ -76,6 +76,18 @@ static enum bind decide_late(const struct bind_facts *facts, const char *bdf, st
 }
 
 /**
+ * bind_no_space - say which BARs got no address
+ * @facts:	with at least one such BAR
+ * @bdf:	the card's address
+ * @ret_finding: filled
+ */
+void bind_no_space(const struct bind_facts *facts, const char *bdf, struct finding *ret_finding)
+{
+	finding_make(ret_finding, FINDING_BAR, bdf, "no address for %s%s%s", facts->bar,
+		     facts->log_bar[0] ? "; kernel log: " : "", facts->log_bar);
+}
+
+/**
  * bind_decide - is the driver there, may it come, or why not?
  * @facts:	what was seen just now
  * @waited:	the waiting time is over
@@ -90,8 +102,10 @@ enum bind bind_decide(const struct bind_facts *facts, bool waited, const char *b
 		return BIND_READY;
 	if (facts->driver[0])
 		return decide_owner(facts, bdf, ret_finding);
-	if (facts->bar_missing)
-		return never(FINDING_BAR, bdf, "BAR 0 or BAR 1 has no address", ret_finding);
+	if (facts->bar[0]) {
+		bind_no_space(facts, bdf, ret_finding);
+		return BIND_NEVER;
+	}
 	if (!facts->loaded && !facts->installed)
 		return never(FINDING_NO_MODULE, bdf, "no nvidia module answers to the card's modalias", ret_finding);
 	if (decide_flavour(facts, bdf, ret_finding))

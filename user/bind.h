@@ -10,7 +10,7 @@
  * @gone:	config space reads all ones
  * @driver:	bound driver, empty = none
  * @compute:	compute capability of the card, major * 10 + minor; 0 = not known
- * @bar_missing: a memory BAR that every such card has got no address
+ * @bar: memory BARs without an address, as "BAR 1, BAR 3"; empty = none
  * @loaded:	a module nvidia is loaded
  * @installed:	libkmod finds an nvidia module for the running kernel by the card's modalias
  * @module:	name of that module's file
@@ -21,13 +21,14 @@
  * @log_rejected: kernel log line that says a module's signature was refused; empty = none
  * @log_ignored: kernel log line of a driver that ignores this card because its branch is too new; empty = none
  * @log_open:	kernel log line of the open flavour that cannot drive this card; empty = none
+ * @log_bar: kernel log line that says why; empty = none
  * @log_last:	last kernel log line of the driver about this card; empty = none
  */
 struct bind_facts {
 	bool gone;
 	char driver[CARD_WORD_MAX];
 	unsigned int compute;
-	bool bar_missing;
+	char bar[CARD_WORD_MAX];
 	bool loaded;
 	bool installed;
 	char module[CARD_WORD_MAX];
@@ -38,6 +39,7 @@ struct bind_facts {
 	char log_rejected[256];
 	char log_ignored[256];
 	char log_open[256];
+	char log_bar[256];
 	char log_last[256];
 };
 
@@ -50,6 +52,7 @@ struct bind_facts {
 enum bind { BIND_READY, BIND_WAIT, BIND_NEVER };
 
 enum bind bind_decide(const struct bind_facts *facts, bool waited, const char *bdf, struct finding *ret_finding);
+void bind_no_space(const struct bind_facts *facts, const char *bdf, struct finding *ret_finding);
 void bind_facts_read(const struct card *card, struct bind_facts *ret_facts);
 void bind_log_line(const char *line, const char *bdf, int *after_address, struct bind_facts *facts);
 

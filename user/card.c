@@ -63,7 +63,7 @@ static size_t read_config(const char *path, __u8 *byte)
 static __u8 parse_speed(const char *text)
 {
 	static const char *const speeds[] = { "2.5 ", "5.0 ", "8.0 ", "16.0 ", "32.0 ", "64.0 " };
-	__u8 i;
+	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(speeds); i++)
 		if (!strncmp(text, speeds[i], strlen(speeds[i])))

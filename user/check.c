@@ -276,8 +276,10 @@ int check_cards(const struct options *options, const struct settings *settings, 
 
 	check.worker = calloc(result->nr, sizeof(*check.worker));
 	check.signal_fd = open_signals(true);
-	if (!jobs || !check.worker || check.signal_fd < 0)
-		return command_fail(result, verdict_exit(VERDICT_NOT_TESTABLE), FINDING_NO_STATE, NULL, "%s", strerror(errno));
+	if (!jobs || !check.worker || check.signal_fd < 0) {
+		free(check.worker);
+		return command_fail(result, verdict_exit(VERDICT_NOT_TESTABLE), FINDING_INPUT, NULL, "%s", strerror(errno));
+	}
 
 	fflush(NULL);
 	for (i = 0; i < check.nr; i++) {
@@ -317,16 +319,16 @@ int check_settings(const struct options *options, struct settings *ret_settings,
 /* The unit stops. After an unplug the last thing known of a card is that it is gone; at shutdown there is nothing to say. */
 static int note_unplug(const struct options *options, struct result *result)
 {
+	struct row row = { .outcome = NULL };
 	struct address address;
-	char path[64];
-	struct row row;
+	char bdf[ADDRESS_MAX], path[64];
 
 	if (options->nr_card != 1 || address_parse(options->card[0], &address))
 		return command_fail(result, VERDICT_EXIT_USAGE, FINDING_USAGE, NULL, "--on-unplug needs one address");
 
-	address_format(&address, row.card.bdf, sizeof(row.card.bdf));
-	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s", row.card.bdf);
-	if (!access(path, F_OK) || state_read(row.card.bdf, &row))
+	address_format(&address, bdf, sizeof(bdf));
+	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s", bdf);
+	if (!access(path, F_OK) || state_read(bdf, &row) || !row.outcome)
 		return 0;
 
 	row.outcome->run = RUN_DONE;

@@ -162,7 +162,7 @@ static int next_line(FILE *file, char *line, size_t size, size_t *total)
 int dump_read(FILE *file, struct dump *ret_dump)
 {
 	struct dump dump = { 0 };
-	char line[LINE_MAX_BYTES];
+	char line[LINE_MAX_BYTES] = "";
 	unsigned long number = 0;
 	size_t total = 0, i;
 	int ret;

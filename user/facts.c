@@ -9,6 +9,11 @@
 
 #define SECURE_BOOT_VARIABLE "/sys/firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c"
 
+/* PCI LB 3.0 6.2.5.1; further lines of the file resource are the ROM and bridge windows. */
+#define BARS		6
+/* include/linux/ioport.h */
+#define IORESOURCE_MEM	0x200
+
 /* The address may stand in a line before the one that matters. */
 #define LOG_LINES_TOGETHER 4
 
@@ -113,22 +118,32 @@ static void read_loaded(struct bind_facts *facts)
 		facts->version[0] = '\0';
 }
 
-/* Every card of the list has registers behind BAR 0 and memory behind BAR 1 (facts of all dumps seen). */
+/*
+ * Every card of the list has registers behind BAR 0 and memory behind BAR 1. The others count when the kernel still shows
+ * what they are: depending on its version a BAR that could not be placed keeps size and flags, or is all zero.
+ */
+static bool is_unplaced(int bar, const char *line)
+{
+	unsigned long long start, end, flags;
+
+	if (sscanf(line, "%llx %llx %llx", &start, &end, &flags) != 3 || start)
+		return false;
+	return bar < 2 || (end && (flags & IORESOURCE_MEM));
+}
+
 static void read_bars(const struct card *card, struct bind_facts *facts)
 {
-	unsigned long long start;
 	char path[CARD_PATH_MAX + 16], text[2048], *line, *save = NULL;
-	int i = 0;
+	size_t len = 0;
+	int bar = 0;
 
 	card_path(card, "resource", path, sizeof(path));
 	if (util_read(path, text, sizeof(text)))
 		return;
 
-	for (line = strtok_r(text, "\n", &save); line && i < 2; line = strtok_r(NULL, "\n", &save), i++) {
-		start = strtoull(line, NULL, 16);
-		if (!start)
-			facts->bar_missing = true;
-	}
+	for (line = strtok_r(text, "\n", &save); line && bar < BARS; line = strtok_r(NULL, "\n", &save), bar++)
+		if (is_unplaced(bar, line))
+			len += (size_t)snprintf(facts->bar + len, sizeof(facts->bar) - len, "%sBAR %d", len ? ", " : "", bar);
 }
 
 static void read_firmware(struct bind_facts *facts)
@@ -151,8 +166,12 @@ static void read_firmware(struct bind_facts *facts)
  */
 void bind_log_line(const char *line, const char *bdf, int *after_address, struct bind_facts *facts)
 {
-	if (strstr(line, bdf))
+	if (strstr(line, bdf)) {
 		*after_address = LOG_LINES_TOGETHER;
+		/* drivers/pci/setup-res.c:pci_assign_resource */
+		if (strstr(line, "no space for") || strstr(line, "failed to assign"))
+			util_copy(facts->log_bar, sizeof(facts->log_bar), line);
+	}
 
 	/* kernel/module/signing.c and the lockdown hook; they do not name the module. */
 	if ((strstr(line, "Loading of") && strstr(line, "is rejected")) || strstr(line, "key was rejected") ||

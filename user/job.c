@@ -69,18 +69,18 @@ static void phase_end(struct job *job, struct phase *phase, long long start_ms, 
 }
 
 /* Looks until the driver is there, cannot come, or the time is over; fills @finding in the last two cases. */
-static int wait_driver(struct job *job, struct watch *watch, enum bind *ret_bind, struct finding *finding)
+static int wait_driver(struct job *job, struct watch *watch, struct bind_facts *facts, enum bind *ret_bind,
+		       struct finding *finding)
 {
 	long long until_ms = util_now_ms() + job->wait_s * 1000LL;
-	struct bind_facts facts;
 	bool waited = false;
 	int ret;
 
 	for (;;) {
 		card_read_driver(&job->card);
 		card_read_link(&job->card);
-		bind_facts_read(&job->card, &facts);
-		*ret_bind = bind_decide(&facts, waited, job->card.bdf, finding);
+		bind_facts_read(&job->card, facts);
+		*ret_bind = bind_decide(facts, waited, job->card.bdf, finding);
 		if (*ret_bind != BIND_WAIT)
 			return 0;
 
@@ -96,11 +96,12 @@ static int check_driver(struct job *job, int cancel_fd, struct verdict_facts *fa
 	long long start_ms = util_now_ms();
 	struct phase *phase = phase_start(job, "driver", job->wait_s * 1000LL);
 	struct watch *watch = watch_open(cancel_fd);
+	struct bind_facts bind_facts;
 	struct finding finding;
 	enum bind bind;
 	int ret;
 
-	ret = wait_driver(job, watch, &bind, &finding);
+	ret = wait_driver(job, watch, &bind_facts, &bind, &finding);
 	watch_close(watch);
 	if (ret) {
 		phase_end(job, phase, start_ms, "cancelled");
@@ -109,7 +110,10 @@ static int check_driver(struct job *job, int cancel_fd, struct verdict_facts *fa
 
 	facts->testable = bind == BIND_READY;
 	facts->lost = bind == BIND_NEVER && finding.code == FINDING_OFF_BUS;
-	if (bind == BIND_NEVER)
+	/* A driver that binds all the same may fail later: then this is why. */
+	if (bind == BIND_READY && bind_facts.bar[0])
+		bind_no_space(&bind_facts, job->card.bdf, &finding);
+	if (bind == BIND_NEVER || bind_facts.bar[0])
 		outcome_add(&job->outcome, &finding);
 	phase_end(job, phase, start_ms, facts->testable ? "pass" : facts->lost ? "lost" : "not-testable");
 	return 0;

@@ -133,6 +133,14 @@ static void make_plan(struct row *row, const struct softtape_policy *policy)
 		util_copy(row->card.quirk[SOFTTAPE_F_STATE], CARD_WORD_MAX, softtape_state_word(SOFTTAPE_REFUSED));
 }
 
+static void note_unreadable(const struct card *card, struct finding_list *findings)
+{
+	if (card->gone)
+		finding_add(findings, FINDING_OFF_BUS, card->bdf, "config space reads all ones");
+	else if (card->flaw == CONFIG_SHORT && geteuid())
+		finding_add(findings, FINDING_NEEDS_ROOT, card->bdf, "%zu bytes of config space can be read", card->config_size);
+}
+
 int plan_run(const struct options *options, struct result *result)
 {
 	unsigned int n;
@@ -147,15 +155,18 @@ int plan_run(const struct options *options, struct result *result)
 	if (ret)
 		return ret;
 
-	ret = result->dump ? read_dump(options->file, result) : command_cards(options, result);
+	ret = options->file ? read_dump(options->file, result) : command_cards(options, result);
 	if (!ret && result->dump)
 		ret = pick_from_dump(options, result);
 	if (ret)
 		return ret;
 
 	drop_others(result);
-	for (i = 0; i < result->nr; i++)
+	for (i = 0; i < result->nr; i++) {
 		make_plan(&result->row[i], &result->policy);
+		if (!result->dump)
+			note_unreadable(&result->row[i].card, &result->findings);
+	}
 	return 0;
 }
 

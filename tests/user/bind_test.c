@@ -17,7 +17,7 @@ static const struct {
 	enum finding_code code;
 } rows[] = {
 	{ "bound", { WAITING, .driver = "nvidia" }, false, BIND_READY, 0 },
-	{ "bound, whatever the BAR", { WAITING, .driver = "nvidia", .bar_missing = true }, false, BIND_READY, 0 },
+	{ "bound, whatever the BAR", { WAITING, .driver = "nvidia", .bar = "BAR 1" }, false, BIND_READY, 0 },
 	{ "bound and off the bus", { WAITING, .driver = "nvidia", .gone = true }, false, BIND_NEVER, FINDING_OFF_BUS },
 	{ "may come", { WAITING }, false, BIND_WAIT, 0 },
 	{ "did not come", { WAITING }, true, BIND_NEVER, FINDING_NOT_BOUND },
@@ -26,7 +26,7 @@ static const struct {
 	{ "vfio-pci", { WAITING, .driver = "vfio-pci" }, false, BIND_NEVER, FINDING_VFIO },
 	{ "pci-stub", { WAITING, .driver = "pci-stub" }, false, BIND_NEVER, FINDING_VFIO },
 	{ "somebody else", { WAITING, .driver = "nvidia_like" }, false, BIND_NEVER, FINDING_OWNER },
-	{ "no space", { WAITING, .bar_missing = true }, false, BIND_NEVER, FINDING_BAR },
+	{ "no space", { WAITING, .bar = "BAR 1" }, false, BIND_NEVER, FINDING_BAR },
 	{ "nothing installed", { .compute = 61 }, false, BIND_NEVER, FINDING_NO_MODULE },
 	{ "installed, not loaded yet", { .compute = 61, .installed = true, .version = "550.1", .license = "NVIDIA" }, false,
 	  BIND_WAIT, 0 },
@@ -117,6 +117,12 @@ static const char *const locked[] = {
 };
 static const char *const tainted[] = { "softtape: module verification failed: signature missing - tainting kernel", NULL };
 
+static const char *const no_space[] = { "pci " BDF ": BAR 1: no space for [mem size 0x10000000 64bit pref]", NULL };
+static const char *const no_space_new[] = {
+	"pci " BDF ": BAR 1 [mem size 0x10000000 64bit pref]: failed to assign", NULL,
+};
+static const char *const no_space_other[] = { "pci 0000:02:00.0: BAR 1: no space for [mem size 0x10000000 64bit pref]", NULL };
+
 static const struct {
 	const char *desc;
 	const char *const *lines;
@@ -124,14 +130,18 @@ static const struct {
 	bool open;
 	bool rejected;
 	bool last;
+	bool bar;
 } logs[] = {
-	{ "branch too new", ignored, true, false, false, true },
-	{ "branch too new for another card", ignored_other, false, false, false, false },
-	{ "open flavour", open_flavour, false, true, false, true },
-	{ "too far from the address", too_late, false, false, false, true },
-	{ "signature", rejected, false, false, true, false },
-	{ "lockdown", locked, false, false, true, false },
-	{ "unsigned but loaded", tainted, false, false, false, false },
+	{ .desc = "branch too new", .lines = ignored, .ignored = true, .last = true },
+	{ .desc = "branch too new for another card", .lines = ignored_other },
+	{ .desc = "open flavour", .lines = open_flavour, .open = true, .last = true },
+	{ .desc = "too far from the address", .lines = too_late, .last = true },
+	{ .desc = "signature", .lines = rejected, .rejected = true },
+	{ .desc = "lockdown", .lines = locked, .rejected = true },
+	{ .desc = "unsigned but loaded", .lines = tainted },
+	{ .desc = "no space", .lines = no_space, .bar = true },
+	{ .desc = "no space, as newer kernels say it", .lines = no_space_new, .bar = true },
+	{ .desc = "no space for another card", .lines = no_space_other },
 };
 
 static void test_log(void **state)
@@ -149,6 +159,7 @@ static void test_log(void **state)
 		assert_row(!!facts.log_open[0] == logs[i].open, &logs[i]);
 		assert_row(!!facts.log_rejected[0] == logs[i].rejected, &logs[i]);
 		assert_row(!!facts.log_last[0] == logs[i].last, &logs[i]);
+		assert_row(!!facts.log_bar[0] == logs[i].bar, &logs[i]);
 	}
 }
 

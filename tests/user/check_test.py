@@ -292,12 +292,13 @@ def test_locked():
     """A second check of the same card is refused, names the first, and leaves its state alone."""
     fresh()
     path = build()
-    script = f'"{PROGRAM}" check >"$1" 2>&1 & first=$!; ' \
+    preload = os.environ.get("SOFTTAPE_PRELOAD", "")
+    script = f'export LD_PRELOAD={preload}libumockdev-preload.so.0; "{PROGRAM}" check >"$1" 2>&1 & first=$!; ' \
              f'while ! grep -qs init "{STATE}/{CARD}.json"; do sleep 0.05; done; ' \
              f'"{PROGRAM}" check --json >"$2"; echo $? >"$3"; cp "{STATE}/{CARD}.json" "$4"; kill $first; wait $first'
-    before, env = surrounding(path, environment("cuInit=hang"))
+    env = {**os.environ, **environment("cuInit=hang")}
     files = [WORK / name for name in ("first", "second", "status", "state-then")]
-    subprocess.run([*before, "sh", "-c", script, "sh", *map(str, files)], check=True, timeout=120, env=env)
+    subprocess.run(["umockdev-run", "--device", path, "--", "sh", "-c", script, "sh", *map(str, files)], check=True, timeout=120, env=env)
     second = json.loads(files[1].read_text(encoding="utf-8"))
     VALIDATOR.validate(second)
     check(files[2].read_text().strip() == "3" and codes(second) == ["check-running"], second)

@@ -27,9 +27,12 @@ class Skip(Exception):
 
 def surrounding(machine, env):
     """Words in front of a command and its environment, to run on a machine for umockdev if one is named."""
-    preload = os.environ.get("SOFTTAPE_PRELOAD", "").rstrip(":") if machine else ""
-    return (["umockdev-run", "--device", str(machine), "--"] if machine else [],
-            {**os.environ, "LC_ALL": "C.UTF-8", **({"LD_PRELOAD": preload} if preload else {}), **(env or {})})
+    words = ["umockdev-run", "--device", str(machine), "--"] if machine else []
+    preload = os.environ.get("SOFTTAPE_PRELOAD")
+    if machine and preload:
+        # umockdev-run itself does not come up behind a sanitizer's library.
+        words += ["env", f"LD_PRELOAD={preload}libumockdev-preload.so.0"]
+    return words, {**os.environ, "LC_ALL": "C.UTF-8", **(env or {})}
 
 
 def run(*words, machine=None, env=None, stdin=b"", timeout=120):
