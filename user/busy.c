@@ -6,23 +6,36 @@
 #include <dirent.h>
 #include <string.h>
 
+#include "util.h"
+
+/* Is this our own program? The test's child is started as /proc/self/exe, so its name in comm is "exe". */
+static bool is_ours(const char *proc, const char *pid)
+{
+	char path[1024], name[64];
+
+	snprintf(path, sizeof(path), "%s/%s/exe", proc, pid);
+	/* The kernel appends " (deleted)" after an update. */
+	return !util_link_name(path, name, sizeof(name)) &&
+	       (!strcmp(name, "softtape") || !strcmp(name, "softtape (deleted)"));
+}
+
 /*
  * They hold nodes without using the card: the persistence daemon keeps the driver's state alive, and a check of another
  * card opens every node at cuInit (the card's own lock keeps two checks apart).
  */
-static bool is_harmless(const char *comm)
+static bool is_harmless(const char *proc, const char *pid, const char *comm)
 {
-	return !strncmp(comm, "nvidia-persiste", 15) || !strcmp(comm, "softtape");
+	return !strncmp(comm, "nvidia-persiste", 15) || is_ours(proc, pid);
 }
 
 /* The driver tells the number of the card's node: "Device Minor: \t 0". */
-static bool read_node(const struct card *card, char *buf, size_t size)
+static bool read_node(const char *bdf, const char *proc, char *buf, size_t size)
 {
 	static const char key[] = "Device Minor:";
-	char path[128], text[4096], *line;
+	char path[512], text[4096], *line;
 	unsigned int minor;
 
-	snprintf(path, sizeof(path), "/proc/driver/nvidia/gpus/%s/information", card->bdf);
+	snprintf(path, sizeof(path), "%s/driver/nvidia/gpus/%s/information", proc, bdf);
 	if (util_read(path, text, sizeof(text)))
 		return false;
 
@@ -34,21 +47,21 @@ static bool read_node(const struct card *card, char *buf, size_t size)
 	return true;
 }
 
-static bool has_open(const char *pid, const char *node)
+static bool has_open(const char *proc, const char *pid, const char *node)
 {
-	char path[640], target[256];
+	char path[1024], target[256];
 	struct dirent *entry;
 	bool found = false;
 	ssize_t n;
 	DIR *stream;
 
-	snprintf(path, sizeof(path), "/proc/%s/fd", pid);
+	snprintf(path, sizeof(path), "%s/%s/fd", proc, pid);
 	stream = opendir(path);
 	if (!stream)
 		return false;
 
 	while (!found && (entry = readdir(stream))) {
-		snprintf(path, sizeof(path), "/proc/%s/fd/%s", pid, entry->d_name);
+		snprintf(path, sizeof(path), "%s/%s/fd/%s", proc, pid, entry->d_name);
 		n = readlink(path, target, sizeof(target) - 1);
 		if (n <= 0)
 			continue;
@@ -62,32 +75,33 @@ static bool has_open(const char *pid, const char *node)
 
 /**
  * busy_find - look for another user of a card
- * @card:	a card with the nvidia driver bound
+ * @bdf:	address of a card with the nvidia driver bound
+ * @proc:	where procfs is
  * @who:	filled when there is one
  * @size:	bytes in @who
  *
  * Without root only this user's processes can be seen. A program that uses another card holds every node open too, so
  * the answer errs on the side of leaving it alone.
  */
-bool busy_find(const struct card *card, char *who, size_t size)
+bool busy_find(const char *bdf, const char *proc, char *who, size_t size)
 {
-	char node[64], path[300], comm[64];
+	char node[64], path[1024], comm[64];
 	struct dirent *entry;
 	bool found = false;
 	DIR *stream;
 
-	if (!read_node(card, node, sizeof(node)))
+	if (!read_node(bdf, proc, node, sizeof(node)))
 		return false;
 
-	stream = opendir("/proc");
+	stream = opendir(proc);
 	if (!stream)
 		return false;
 
 	while (!found && (entry = readdir(stream))) {
-		if (!isdigit((unsigned char)entry->d_name[0]) || !has_open(entry->d_name, node))
+		if (!isdigit((unsigned char)entry->d_name[0]) || !has_open(proc, entry->d_name, node))
 			continue;
-		snprintf(path, sizeof(path), "/proc/%s/comm", entry->d_name);
-		if (util_read(path, comm, sizeof(comm)) || is_harmless(comm))
+		snprintf(path, sizeof(path), "%s/%s/comm", proc, entry->d_name);
+		if (util_read(path, comm, sizeof(comm)) || is_harmless(proc, entry->d_name, comm))
 			continue;
 		snprintf(who, size, "%s (pid %s) has %s open", comm, entry->d_name, node);
 		found = true;

@@ -3,8 +3,9 @@
 #ifndef BUSY_H
 #define BUSY_H
 
-#include "card.h"
+#include <stdbool.h>
+#include <stddef.h>
 
-bool busy_find(const struct card *card, char *who, size_t size);
+bool busy_find(const char *bdf, const char *proc, char *who, size_t size);
 
 #endif

@@ -289,13 +289,12 @@ static int read_device(struct udev_device *device, const struct softtape_policy 
 	set_row(&card, policy);
 	set_name(&card, device);
 	card_read_driver(&card);
-	card_read_link(&card);
 	*ret_card = card;
 	return 0;
 }
 
 /**
- * card_open - look at one device
+ * card_open - look at one device, not at its registers
  * @policy:	for added ids
  * @address:	where
  * @ret_card:	filled on success
@@ -353,7 +352,7 @@ static void take_device(struct udev *udev, const char *syspath, const struct sof
 }
 
 /**
- * card_discover - find the cards of this machine
+ * card_discover - find the cards of this machine without looking at their registers
  * @policy:	for added ids
  * @any:	every NVIDIA display function, not only mining cards
  * @ret_list:	filled on success, sorted by address; to be freed with card_list_free()

@@ -28,6 +28,16 @@ int command_fail(struct result *result, int status, enum finding_code code, cons
 	return status;
 }
 
+static bool has_card(const struct result *result, const char *bdf)
+{
+	size_t i;
+
+	for (i = 0; i < result->nr; i++)
+		if (!strcmp(result->row[i].card.bdf, bdf))
+			return true;
+	return false;
+}
+
 static int add_all(const struct options *options, struct result *result)
 {
 	struct card_list list = { 0 };
@@ -40,19 +50,10 @@ static int add_all(const struct options *options, struct result *result)
 				    strerror(-ret));
 
 	for (i = 0; i < list.nr; i++)
-		result_add(result, &list.item[i]);
+		if (!has_card(result, list.item[i].bdf))
+			result_add(result, &list.item[i]);
 	card_list_free(&list);
 	return 0;
-}
-
-static bool has_card(const struct result *result, const char *bdf)
-{
-	size_t i;
-
-	for (i = 0; i < result->nr; i++)
-		if (!strcmp(result->row[i].card.bdf, bdf))
-			return true;
-	return false;
 }
 
 static int add_one(const char *text, struct result *result)
@@ -90,11 +91,15 @@ static int add_one(const char *text, struct result *result)
 int command_cards(const struct options *options, struct result *result)
 {
 	int i, ret = 0;
+	size_t n;
 
 	if (!options->nr_card)
-		return add_all(options, result);
+		ret = add_all(options, result);
 
 	for (i = 0; !ret && i < options->nr_card; i++)
 		ret = strcmp(options->card[i], "all") ? add_one(options->card[i], result) : add_all(options, result);
+
+	for (n = 0; n < result->nr; n++)
+		card_read_link(&result->row[n].card);
 	return ret;
 }

@@ -59,7 +59,7 @@ static const struct finding_info table[] = {
 		.title = "this needs root",
 		.cause = "The kernel lets only root do this.",
 		.remedy = "Run it as root.",
-		.command = "sudo softtape check {bdf}",
+		.command = "sudo softtape rescan",
 	},
 	[FINDING_OFF_BUS] = {
 		.severity = FINDING_ERROR, .action = "reseat",

@@ -8,6 +8,8 @@
 #include <errno.h>
 #include <poll.h>
 #include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <time.h>
 
 #include "bind.h"
@@ -205,12 +207,41 @@ static void take_result(struct job *job, const struct selftest_result *result)
 	outcome->mem_mib = (unsigned int)result->mem_mib;
 }
 
+/**
+ * struct test_run - one run of the self-test
+ * @job:	whose
+ * @stop_fd:	written to when the test must end
+ * @who:	who came while it ran, empty = nobody
+ */
+struct test_run {
+	struct job *job;
+	int stop_fd;
+	char who[256];
+};
+
+/* Who arrives during the test must neither suffer from it nor be taken for a fault. */
 static void on_progress(const struct selftest_result *so_far, void *data)
 {
-	struct job *job = data;
+	struct test_run *run = data;
 
-	take_result(job, so_far);
-	job_store(job);
+	take_result(run->job, so_far);
+	job_store(run->job);
+	if (!run->who[0] && !run->job->force && busy_find(run->job->card.bdf, "/proc", run->who, sizeof(run->who)))
+		eventfd_write(run->stop_fd, 1);
+}
+
+/* One descriptor for two reasons to stop: readable when either of the two is. */
+static int join(int a, int b)
+{
+	struct epoll_event event = { .events = EPOLLIN };
+	int fd = epoll_create1(EPOLL_CLOEXEC);
+
+	if (fd < 0)
+		return fd;
+	/* A descriptor below 0 is none (tests). */
+	epoll_ctl(fd, EPOLL_CTL_ADD, a, &event);
+	epoll_ctl(fd, EPOLL_CTL_ADD, b, &event);
+	return fd;
 }
 
 static void explain_result(struct job *job, const struct selftest_result *result)
@@ -254,6 +285,8 @@ static unsigned int speed_mts(__u8 speed)
 
 static int run_selftest(struct job *job, int cancel_fd, struct verdict_facts *facts)
 {
+	struct test_run run = { .job = job, .stop_fd = eventfd(0, EFD_CLOEXEC) };
+	int stop_fd CLEANUP_CLOSE = run.stop_fd, any_fd CLEANUP_CLOSE = join(cancel_fd, run.stop_fd);
 	struct selftest_result result;
 	char config[CARD_PATH_MAX + 16];
 	struct selftest_request request = {
@@ -261,9 +294,9 @@ static int run_selftest(struct job *job, int cancel_fd, struct verdict_facts *fa
 		.config_path = config,
 		.speed_mts = speed_mts(job->card.view.speed),
 		.width = job->card.view.width,
-		.cancel_fd = cancel_fd,
+		.cancel_fd = any_fd,
 		.progress = on_progress,
-		.progress_data = job,
+		.progress_data = &run,
 	};
 
 	card_path(&job->card, "config", config, sizeof(config));
@@ -276,7 +309,12 @@ static int run_selftest(struct job *job, int cancel_fd, struct verdict_facts *fa
 	facts->word = result.word;
 	/* The link is read while the card is still awake from the test. */
 	card_read_link(&job->card);
-	return result.word == SELFTEST_CANCELLED ? -ECANCELED : 0;
+	if (result.word != SELFTEST_CANCELLED || !run.who[0])
+		return result.word == SELFTEST_CANCELLED ? -ECANCELED : 0;
+
+	note(job, FINDING_BUSY, run.who);
+	facts->testable = false;
+	return 0;
 }
 
 static int test(struct job *job, int cancel_fd, struct verdict_facts *facts)
@@ -291,7 +329,7 @@ static int test(struct job *job, int cancel_fd, struct verdict_facts *facts)
 	if (slot == -ECANCELED)
 		return slot;
 
-	if (!job->force && busy_find(&job->card, who, sizeof(who))) {
+	if (!job->force && busy_find(job->card.bdf, "/proc", who, sizeof(who))) {
 		note(job, FINDING_BUSY, who);
 		facts->testable = false;
 		return 0;

@@ -92,6 +92,7 @@ static void open_card(const char *bdf, struct card *card)
 
 	assert_int_equal(address_parse(bdf, &address), 0);
 	assert_int_equal(card_open(&policy, &address, card), 0);
+	card_read_link(card);
 }
 
 static void test_open(void **state)

@@ -355,6 +355,26 @@ def test_status_is_fast():
     check(spent < 0.2, f"{spent} s")
 
 
+def test_plan_without_root():
+    """The first 64 bytes are all that others may read: unknown, and why; status 0."""
+    found = {bdf: data[:64] for bdf, data in machine.devices(CASES / "p104-100-with-port.txt").items()}
+    path, program = WORK / "short", WORK / "softtape"
+    path.write_text(machine.describe(found, PARENTS, "nvidia", machine.APPLIED), encoding="utf-8")
+    shutil.copy(PROGRAM, program)
+    WORK.chmod(0o755)
+    before = [] if os.geteuid() else ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
+    before, env = before + surrounding(path, {})[0], surrounding(path, {})[1]
+    env.pop("XDG_RUNTIME_DIR", None)
+    text = subprocess.run([*before, program, "plan"], capture_output=True, env=env, check=True).stdout.decode()
+    check("aspm unknown (needs root)" in text and "speed 2.5GT/s,x1(max 2.5GT/s,x4)" in text, text)
+    check("step " not in text and "\n  state " not in text, text)
+    answer = subprocess.run([*before, program, "plan", "--json"], capture_output=True, env=env, check=True)
+    found = json.loads(answer.stdout)
+    VALIDATOR.validate(found)
+    check(codes(found) == ["needs-root"] and found["cards"][0]["quirks"]["aspm"] is None, found)
+    check(found["cards"][0]["link"]["speed"] == "2.5GT/s", found)
+
+
 def test_no_place_for_state():
     """A state folder that cannot be made is said and does not change the verdict."""
     answer = run("check", "--json", machine=build(), env={**environment(), "RUNTIME_DIRECTORY": "/proc/nothing"})
