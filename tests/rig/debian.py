@@ -22,6 +22,8 @@ LISTS_AGE = 24 * 3600		# lists are refreshed at most once a day
 RESULT_AGE = 7 * 24 * 3600	# what was resolved and built is used as it is for a week
 DEB_AGE = 30 * 24 * 3600	# a package not used for that long is deleted
 KEY = "[0-9a-f]" * 16		# glob of what digest() gives
+# A person's PATH may lack what builds trees: depmod, mke2fs, chroot, setpriv.
+os.environ["PATH"] += ":/usr/sbin:/sbin"
 SUITES = {
 	"bullseye": ["bullseye", "bullseye-security"],
 	"bookworm": ["bookworm", "bookworm-security", "bookworm-backports"],
@@ -76,6 +78,19 @@ def run(argv, what, **kw):
 		tail = (ret.stderr.strip() or ret.stdout.strip()).splitlines()[-12:]
 		raise RuntimeError(f"{what}: {argv[0]} ended with {ret.returncode}\n" + "\n".join(tail))
 	return ret.stdout
+
+
+def run_told(argv, what):
+	"""Like run(), but shows mmdebstrap's own milestones while it works."""
+	with subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+			      text=True, errors="replace") as proc:
+		lines = []
+		for line in proc.stderr:
+			lines.append(line)
+			if line.startswith("I: ") and line.endswith("...\n"):
+				say("  " + line[3:-4])
+	if proc.returncode:
+		raise RuntimeError(f"{what} ended with {proc.returncode}\n" + "".join(lines[-12:]))
 
 
 @contextlib.contextmanager
@@ -197,6 +212,8 @@ def mirrors():
 class Apt:
 	"""An apt that knows one Debian release (with its security and backports) and no installed package."""
 
+	unreachable = set()	# releases whose mirror gave no answer to this process
+
 	def __init__(self, release):
 		self.release = release
 		self.dir = cache("apt", release)
@@ -236,18 +253,26 @@ class Apt:
 		with lock(f"apt-{self.release}"):
 			if stamp.exists() and time.time() - stamp.stat().st_mtime < age:
 				return
+			if self.release in self.unreachable and stamp.exists():
+				return
 			need_space(300, "the package lists")
 			self.setup()
 			say(f"reading the package lists of {self.release}")
 			try:
 				self.run("apt-get", "update", "-o", "APT::Update::Error-Mode=any")
 			except RuntimeError as e:
-				why = str(e).splitlines()[-1]
+				self.unreachable.add(self.release)
 				if not stamp.exists():
-					raise Missing(f"no package lists of {self.release}: {why}") from None
-				say(f"no new package lists ({why}); using those of {time.ctime(stamp.stat().st_mtime)}")
+					raise Missing(f"no package lists of {self.release}: {self.reason(e)}") from None
+				say(f"no new package lists, using those of {time.ctime(stamp.stat().st_mtime)}: {self.reason(e)}")
 				return
 			stamp.touch()
+
+	@staticmethod
+	def reason(error):
+		"""The line of apt's complaint that says most."""
+		lines = str(error).splitlines()
+		return next((line for line in lines if "Failed to fetch" in line or "Unable to" in line), lines[-1])
 
 	def closure(self, packages, suite=None):
 		"""[(name, version, file, size)] of @packages and all they depend on, newest there is."""
@@ -276,7 +301,7 @@ class Apt:
 				for d in want:
 					os.replace(partial / d[2], store / d[2])
 			except (RuntimeError, FileNotFoundError) as e:
-				raise Gone(self, str(e).splitlines()[-1]) from None
+				raise Gone(self, self.reason(e)) from None
 			finally:
 				shutil.rmtree(partial)
 		for d in debs:

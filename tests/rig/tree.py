@@ -10,7 +10,7 @@ import sys
 import tempfile
 
 from debian import (KEY, Apt, Missing, cache, can_namespace, digest, lock, namespace, need_space,
-		    remove, result, run, say)
+		    remove, result, run, run_told, say)
 from machine import headers, image_debs
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
@@ -36,7 +36,7 @@ ln -s /proc/self/fd $t/dev/fd
 exec env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C chroot $t "$@"
 """
 
-# Of the stock modules only what a card's driver may need: udev would load the others for QEMU's devices, seconds of boot.
+# Of the stock modules only what a card's driver may need: udev would load others for QEMU's devices, seconds of boot.
 STOCK_MODULES = """set -e; find "$1/lib/modules/$2" -name '*.ko*' ! -path '*/drivers/pci/*' ! -path '*/vfio/*' ! -path '*/virt/lib/*' -delete
 	PATH=$PATH:/usr/sbin:/sbin; depmod -b "$1" "$2"
 """
@@ -73,12 +73,14 @@ def tree(name):
 		remove(repo)
 		apt.repository(found["debs"], repo)
 		say(f"making the {name} tree: {len(found['debs'])} packages, a few minutes")
-		run(namespace("mmdebstrap", "--mode=root", "--variant=apt", "--quiet",
-			      "--include=" + ",".join([*packages, f"linux-headers-{found['kernel']}"]),
-			      "--dpkgopt=force-unsafe-io", "--dpkgopt=path-exclude=/usr/share/doc/*", "--dpkgopt=path-exclude=/usr/share/man/*",
-			      "--dpkgopt=path-exclude=/usr/share/locale/*", "--skip=check/empty,output/dev",
-			      "--customize-hook=rm -f \"$1\"/etc/apt/sources.list \"$1\"/etc/apt/sources.list.d/*",
-			      release, path, f"deb [trusted=yes] copy:{repo} ./"), f"the {name} tree")
+		run_told(namespace(
+			"mmdebstrap", "--mode=root", "--variant=apt",
+			"--include=" + ",".join([*packages, f"linux-headers-{found['kernel']}"]),
+			"--dpkgopt=force-unsafe-io", "--dpkgopt=path-exclude=/usr/share/doc/*",
+			"--dpkgopt=path-exclude=/usr/share/man/*", "--dpkgopt=path-exclude=/usr/share/locale/*",
+			"--skip=check/empty,output/dev",
+			"--customize-hook=rm -f \"$1\"/etc/apt/sources.list \"$1\"/etc/apt/sources.list.d/*",
+			release, path, f"deb [trusted=yes] copy:{repo} ./"), f"the {name} tree")
 		remove(repo)
 		unpack_over(apt.fetch(found["image"]), path)
 		run(namespace("sh", "-c", STOCK_MODULES, "sh", path, found["kernel"]), "kernel modules")
@@ -137,7 +139,7 @@ def copy_source(path):
 
 INSTALL = """set -e
 cd /root/softtape
-make install
+make install || { cat /var/lib/dkms/softtape/*/build/make.log; exit 1; }
 make -s -C tests/guest KDIR=/lib/modules/$1/build
 install -D -m 644 -t /lib/modules/$1/extra tests/guest/*.ko
 make -s -C tests/fake install
@@ -213,8 +215,8 @@ def image(overlay=None, bare=False):
 			if overlay:
 				run(namespace("cp", "-rdT", "--remove-destination", "--preserve=mode", overlay, tmp), "copying the overlay")
 			remove(disk)
-			run(namespace("mke2fs", "-q", "-t", "ext4", "-O", "^has_journal", "-d", tmp, "-E", "root_owner=0:0", disk, "1500M"), "mke2fs",
-			    env={**os.environ, "PATH": os.environ["PATH"] + ":/usr/sbin:/sbin"})
+			run(namespace("mke2fs", "-q", "-t", "ext4", "-O", "^has_journal", "-d", tmp,
+				      "-E", "root_owner=0:0", disk, "1500M"), "mke2fs")
 			remove(tmp)
 			disk.rename(path)
 		os.utime(path)
