@@ -91,6 +91,17 @@ def same_in_sysfs(vm, line):
     return files
 
 
+def hide(vm, *files):
+    """Moves files of the guest away until the next scenario."""
+    vm.ok(f"""
+        for f in {' '.join(files)}; do
+            f=$(realpath "${{f%/*}}")/${{f##*/}}
+            mkdir -p "/run/hidden/${{f%/*}}" && mv "$f" "/run/hidden/$f" || exit 1
+        done
+        ldconfig; depmod; systemctl restart systemd-udevd
+    """)
+
+
 def on_plug(vm, level):
     """What the unit runs from now on: quick, bind-only or off (reset() says off, to save time)."""
     vm.ok(f"echo 'on_plug = {level}' >/etc/softtape.conf")
@@ -172,7 +183,7 @@ def unit(bdf):
 
 def runs(vm, bdf):
     """How often the check of a card has been started since reset(), or else since boot."""
-    return int(vm.ok(f"journalctl -q -b -o cat $(cat /run/test-cursor 2>/dev/null) UNIT={unit(bdf)} "
+    return int(vm.ok(f"journalctl -q -b -o cat $(cat /run/test-since 2>/dev/null) UNIT={unit(bdf)} "
                      f"MESSAGE_ID={STARTING} | wc -l"))
 
 
@@ -204,14 +215,25 @@ def reset(vm):
     for port in vm.ports:
         vm.unplug(port.number)
     vm.ok("""
-        ! test -e /run/modprobe.d/test.conf || { rm /run/modprobe.d/test.conf; systemctl restart systemd-udevd; }
-        rm -rf /etc/systemd/system/softtape@.service.d
-        for m in fakehost nvidia_uvm nvidia softtape; do ! grep -q "^$m " /proc/modules || rmmod $m || exit 1; done
+        for m in fakehost nvidia_uvm nvidia vfio_pci softtape; do ! grep -q "^$m " /proc/modules || rmmod $m || exit 1; done
+        if [ -d /run/hidden ]; then
+            cp -a /run/hidden/. / && rm -r /run/hidden && ldconfig && depmod || exit 1
+            restart=y
+        fi
+        if [ -e /run/modprobe.d/test.conf ]; then
+            rm /run/modprobe.d/test.conf
+            restart=y
+        fi
+        [ -z "$restart" ] || systemctl restart systemd-udevd
+        rm -f /etc/softtape-fake.conf
         echo default >/sys/module/pcie_aspm/parameters/policy 2>/dev/null
+        for port in /sys/bus/pci_express/devices/*:pcie*04; do
+            [ -e "$port/driver" ] || ! [ -e "$port" ] || echo "${port##*/}" >/sys/bus/pci_express/drivers/pciehp/bind
+        done
         udevadm settle
-        systemctl daemon-reload; systemctl reset-failed
+        systemctl reset-failed
         rm -rf /run/softtape/* /var/lib/softtape/*
         echo 'on_plug = off' >/etc/softtape.conf
-        journalctl -q -n 1 --show-cursor | sed -n 's/^-- cursor: /--after-cursor=/p' >/run/test-cursor
+        date +--since=@%s.%6N >/run/test-since
         modprobe softtape
     """)

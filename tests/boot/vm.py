@@ -334,6 +334,7 @@ class Boot:
     port_width: str = "16"
     port_room: bool = True	# bridge windows that hold a card
     bar1_mib: int = 64
+    iommu: bool = False		# an Intel IOMMU, switched on
     memory_mib: int = 1024
 
 
@@ -399,6 +400,9 @@ class Vm:
                 "-drive", f"if=none,id=root,format=raw,snapshot=on,file={root['path']}",
                 "-device", "nvme,serial=root,drive=root,addr=0x4",
                 "-kernel", root["vmlinuz"], "-append", cmdline]
+        if self.boot.iommu:
+            args += ["-device", "intel-iommu,caching-mode=on"]
+            args[args.index("-append") + 1] += " intel_iommu=on"
         if self.boot.native:
             args += ["-global", "ICH9-LPC.acpi-pci-hotplug-with-bridge-support=off"]
         return args + list(self._port_args())
@@ -472,7 +476,7 @@ class Vm:
 
     def _serve(self, dump, port, options=()):
         self._ncards += 1
-        path = Path(dump) if Path(dump).is_absolute() else CASES / dump
+        path = next(p for p in (Path(dump), CASES / dump, HERE / "cards" / dump) if p.is_absolute() and p.exists())
         card = Card(path, self._run / f"card{self._ncards}", self.dir / f"card{self._ncards}.log",
                     ["--bar1", str(self.boot.bar1_mib), *options])
         card.port = port
@@ -481,12 +485,9 @@ class Vm:
         self.ports[port].cards.append(card)
         return card
 
-    def _device(self, card, port, function=0, more=None):
-        device = {"driver": "vfio-user-pci", "id": card.qdev, "bus": f"port{port}",
-                  "socket": {"type": "unix", "path": card.sock}}
-        if function or more:
-            device |= {"addr": f"0.{function}", "multifunction": True}
-        return device
+    def _device(self, card, port):
+        return {"driver": "vfio-user-pci", "id": card.qdev, "bus": f"port{port}",
+                "socket": {"type": "unix", "path": card.sock}}
 
     def plug(self, dump, port=0, options=(), seen=True):
         """Hot-plugs a card; with @seen waits until the guest has the device."""
@@ -497,14 +498,28 @@ class Vm:
             self.wait(f"test -e /sys/bus/pci/devices/{card.bdf}/config", 60, f"{card.bdf} in the guest")
         return card
 
+    def plug_two(self, dump, port=0):
+        """Hot-plugs functions 0 and 1 of a dump as one card; returns both."""
+        cards = [self._serve(dump, port, ["--slot", f"01:00.{function}"]) for function in (0, 1)]
+        # The slot tells the guest when function 0 is there, so it comes last.
+        for function in (1, 0):
+            cards[function].bdf = f"0000:{self.ports[port].bus:02x}:00.{function}"
+            self.qmp.run("device_add", **self._device(cards[function], port), addr=f"0.{function}", multifunction=True)
+        for card in cards:
+            self.wait(f"test -e /sys/bus/pci/devices/{card.bdf}/config", 60, f"{card.bdf} in the guest")
+        return cards
+
     def unplug(self, port=0):
         """Orderly removal of everything in the slot; returns when the guest has let go."""
-        for card in self.ports[port].cards:
-            self.qmp.drain()
-            self.qmp.run("device_del", id=card.qdev)
+        cards = self.ports[port].cards
+        if not cards:
+            return
+        self.qmp.drain()
+        self.qmp.run("device_del", id=cards[0].qdev)
+        for card in cards:
             self.qmp.wait_event("DEVICE_DELETED", 60, lambda data, c=card: data.get("device") == c.qdev)
             card.close()
-        self.ports[port].cards.clear()
+        cards.clear()
 
     # -- commands and waits --
 
@@ -521,6 +536,11 @@ class Vm:
         status, text = self.sh(code, seconds)
         expect(status == 0, f"status {status}: {code.strip()[:200]}: {text.strip()[-500:]}")
         return text
+
+    def send(self, path, target):
+        """Puts a small file of the source tree into the guest."""
+        text = base64.b64encode((TOP / path).read_bytes()).decode()
+        self.ok(f"echo {text} | base64 -d >{target}")
 
     def wait(self, condition, seconds=60, what=None):
         """Waits in the guest until the shell condition holds."""

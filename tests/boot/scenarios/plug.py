@@ -212,6 +212,23 @@ def unload_and_reload(vm):
 
 
 @scenario()
+def two_functions(vm):
+    """a card with an audio function: one line, and both functions are settled"""
+    mark = vm.mark()
+    card, audio = vm.plug_two("cmp-40hx-audio.txt")
+    guest.settle(vm)
+    guest.one_line(vm, card.bdf, mark).has(state="applied", aspm="off(was l0s+l1)", clkpm="off(was on)")
+    guest.silent(vm, mark, audio.bdf)
+    expect(guest.sysfs(vm, audio.bdf) is None, "sysfs files below the audio function")
+    for function in (card, audio):
+        expect(guest.lnkctl(vm, function.bdf) & 0x103 == 0, f"{function.bdf} still has ASPM or Clock PM on")
+    mark = vm.mark()
+    vm.unplug()
+    guest.settle(vm)
+    guest.silent(vm, mark)
+
+
+@scenario()
 def nothing_to_do(vm):
     """P106-100 with ASPM already off: unchanged, and nothing written"""
     twin = guest.plug_twin(vm, "p106-100-slot-x16.txt")
@@ -222,20 +239,3 @@ def nothing_to_do(vm):
     guest.same_in_sysfs(vm, line)
     extra = guest.extra_writes(card, twin)
     expect(not extra, f"written: {', '.join(map(str, extra))}")
-
-
-@scenario(Boot(native=True))
-def suspend_and_resume(vm):
-    """suspend to RAM: still off after the card lost its registers, and no second line"""
-    # With native hot-plug: after a wake-up QEMU's ACPI slots do not answer unplug requests any more.
-    card = vm.plug(P104)
-    guest.settle(vm)
-    offset = guest.lnkctl_offset(vm, card.bdf)
-    mark, log_mark = vm.mark(), card.mark()
-    vm.suspend()
-    guest.settle(vm)
-    expect(["R"] in card.events(log_mark), "the card was not reset: nothing was tried")
-    expect(guest.lnkctl(vm, card.bdf) & 0x103 == 0, "ASPM or Clock PM is on after resume")
-    expect(card.writes(log_mark, offset), "nobody wrote Link Control after the reset")
-    guest.silent(vm, mark)
-    expect(guest.sysfs(vm, card.bdf)["state"] == "applied", "state has changed")

@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The check that udev and systemd start, and what it says when something is missing, wrong or stuck."""
+import guest
+from scenario import scenario
+from vm import Boot, expect
+
+P104 = "p104-100-riser-x1.txt"
+
+
+def fake(vm, words):
+    """What the simulated libcuda does wrong from now on."""
+    vm.ok(f"echo '{words}' >/etc/softtape-fake.conf")
+
+
+def findings(document):
+    """Codes of a result."""
+    return [finding["code"] for finding in document["findings"]]
+
+
+def plug_checked(vm, verdict, code=None, seconds=180):
+    """Plugs the card, waits for the check that udev starts; the state file has this verdict and finding."""
+    card = vm.plug(P104)
+    result = guest.wait_check(vm, card.bdf, seconds)
+    expect(result["verdict"] == verdict, f"verdict {result['verdict']} instead of {verdict}: {result['findings']}")
+    expect(code is None or code in findings(result), f"finding {code} expected: {result['findings']}")
+    expect(result["simulated"] is True or verdict == "not-testable", "the result does not say that it is simulated")
+    expect(not guest.failed_units(vm), f"failed: {guest.failed_units(vm)}")
+    return card, result
+
+
+@scenario()
+def checks_per_plug(vm):
+    """exactly one check at plug and at each replug, none when udev replays events, also when the check fails"""
+    guest.on_plug(vm, "quick")
+    for words, verdict, count in (("", "pass", 1), ("known=0", "fault", 2)):
+        fake(vm, words)
+        card, _ = plug_checked(vm, verdict)
+        vm.ok("udevadm trigger --action=change; udevadm trigger --action=add; udevadm trigger --action=bind; udevadm settle")
+        guest.settle(vm)
+        expect(guest.runs(vm, card.bdf) == count, f"{guest.runs(vm, card.bdf)} checks instead of {count}")
+        vm.unplug()
+        guest.settle(vm)
+        expect(guest.state(vm, card.bdf)["verdict"] == "lost", "the state file does not say lost after unplug")
+        expect(not guest.failed_units(vm), f"failed: {guest.failed_units(vm)}")
+
+
+@scenario()
+def unplug_during_check(vm):
+    """unplugged while the check runs: stopped, and nothing failed is left behind"""
+    guest.on_plug(vm, "quick")
+    fake(vm, "cuCtxCreate_v2=hang")
+    card = vm.plug(P104)
+    vm.wait(f"grep -q '\"context\"' /run/softtape/{card.bdf}.json", 120, "the check to reach CUDA")
+    vm.unplug()
+    vm.wait(f'[ "$(systemctl show -P ActiveState {guest.unit(card.bdf)})" = inactive ]', 60, "the unit to end")
+    guest.settle(vm)
+    expect(not guest.failed_units(vm), f"failed: {guest.failed_units(vm)}")
+    expect(guest.state(vm, card.bdf)["verdict"] == "lost", "the state file does not say lost")
+    expect(guest.runs(vm, card.bdf) == 1, "not exactly one check")
+
+
+@scenario()
+def wrong_data(vm):
+    """memory that does not remember: fault, exit status 1, by hand too"""
+    guest.on_plug(vm, "quick")
+    fake(vm, "stuck=69632:1:1")
+    card, _ = plug_checked(vm, "fault", "data-fault")
+    status, text = vm.sh(f"softtape check --level quick {card.bdf}")
+    expect(status == 1, f"status {status}: {text}")
+
+
+@scenario()
+def libcuda_missing(vm):
+    """no libcuda: not-testable, and the finding says so"""
+    guest.on_plug(vm, "quick")
+    guest.hide(vm, "/usr/lib/x86_64-linux-gnu/libcuda.so.1")
+    card, _ = plug_checked(vm, "not-testable", "libcuda-absent")
+    status, text = vm.sh(f"softtape check {card.bdf}")
+    expect(status == 3, f"status {status}: {text}")
+
+
+@scenario()
+def child_hangs(vm):
+    """the CUDA child stuck in the driver, state D: hung within its deadline, also through a pipe"""
+    guest.on_plug(vm, "quick")
+    fake(vm, "cuDeviceGetByPCIBusId=block:/dev/nvidia0")
+    guest.keep_out(vm, "nvidia")
+    vm.ok("modprobe nvidia resident=1 hang=1")
+    plug_checked(vm, "hung", "hung", 60)
+    vm.ok("grep -l '^State:.D' /proc/[0-9]*/status")
+    job = vm.start("{ softtape check --level quick --force all; echo status $?; } 2>/dev/null | cat", 60)
+    status, text = job.wait()
+    expect(status == 0 and "hung" in text and "status 4" in text, f"status {status}: {text}")
+    vm.ok("echo 0 >/sys/module/nvidia/parameters/hang")
+    vm.wait("! grep -l '^State:.D' /proc/[0-9]*/status", 30, "the stuck children to end")
+
+
+@scenario()
+def no_nvidia_module(vm):
+    """no nvidia module for this kernel: said at once, without waiting for the driver"""
+    guest.on_plug(vm, "quick")
+    guest.hide(vm, "/lib/modules/$(uname -r)/extra/nvidia.ko", "/lib/modules/$(uname -r)/extra/nvidia-uvm.ko")
+    _, result = plug_checked(vm, "not-testable", "no-nvidia-module", 50)
+    expect(result["cards"][0]["quirks"]["state"] == "applied", "quirks do not hang on a driver")
+
+
+@scenario()
+def driver_does_not_come(vm):
+    """module there, but nobody loads it: not-testable after the configured wait"""
+    vm.ok("printf 'on_plug = quick\\ndriver_wait = 3\\n' >/etc/softtape.conf")
+    guest.keep_out(vm, "nvidia")
+    plug_checked(vm, "not-testable", "module-not-loaded", 55)
+
+
+@scenario()
+def driver_refuses_card(vm):
+    """driver branch too new, or the open flavour: named, with the reason"""
+    vm.ok("printf 'on_plug = quick\\ndriver_wait = 3\\n' >/etc/softtape.conf")
+    guest.keep_out(vm, "nvidia")
+    for options, code in (("version=590.44.01 fail=legacy", "branch-too-new"), ("open_flavour=1 fail=open", "open-flavour")):
+        vm.ok(f"modprobe nvidia resident=1 {options}")
+        plug_checked(vm, "not-testable", code, 55)
+        vm.unplug()
+        guest.settle(vm)
+        guest.unload(vm, "nvidia_uvm", "nvidia")
+
+
+@scenario()
+def module_absent(vm):
+    """softtape's module not loaded: the card passes, the verdict is degraded"""
+    guest.on_plug(vm, "quick")
+    vm.ok("modprobe -r softtape")
+    guest.keep_out(vm, "softtape")
+    plug_checked(vm, "degraded", "softtape-absent")
+
+
+@scenario()
+def drift(vm):
+    """ASPM switched on behind everybody's back: drifted, exit status 5, and verify settles it"""
+    card = vm.plug(P104)
+    guest.settle(vm)
+    vm.ok(f"setpci -s {card.bdf} CAP_EXP+10.w=3:3")
+    status, text = vm.sh(f"softtape check --level bind-only --json {card.bdf}")
+    expect(status == 5 and '"drifted"' in text, f"status {status}: {text}")
+    vm.ok(f"echo 1 >/sys/bus/pci/devices/{card.bdf}/softtape/verify")
+    expect(guest.lnkctl(vm, card.bdf) & 3 == 0, "verify did not settle the link")
+    status, text = vm.sh(f"softtape check --level bind-only {card.bdf}")
+    expect(status == 0, f"status {status}: {text}")
+
+
+@scenario(Boot(iommu=True))
+def vfio_owns_card(vm):
+    """vfio-pci has the card: settled all the same, not-testable, owner named"""
+    guest.on_plug(vm, "quick")
+    guest.keep_out(vm, "nvidia")
+    vm.ok("modprobe vfio-pci ids=10de:1b87")
+    mark = vm.mark()
+    card, _ = plug_checked(vm, "not-testable", "owner-vfio", 55)
+    vm.ok(f"readlink /sys/bus/pci/devices/{card.bdf}/driver | grep vfio-pci")
+    line = guest.one_line(vm, card.bdf, mark).has(state="applied")
+    guest.same_in_sysfs(vm, line)
+
+
+@scenario(Boot(native=True))
+def rescan(vm):
+    """a board without hot-plug signals: `softtape rescan` finds the card, it is settled, bound and checked"""
+    guest.on_plug(vm, "quick")
+    vm.ok("for d in /sys/bus/pci_express/drivers/pciehp/0000*; do basename $d >/sys/bus/pci_express/drivers/pciehp/unbind; done")
+    status, text = vm.sh("softtape rescan")
+    expect(status == 0 and "no new card" in text, f"status {status}: {text}")
+    mark = vm.mark()
+    card = vm.plug(P104, seen=False)
+    # The slot's power switch, which nobody else works now (Slot Control 7.5.3.10: Power Controller Control 0 = on).
+    vm.ok(f"setpci -s 00:{vm.ports[0].devfn:02x}.0 CAP_EXP+18.w=0:400")
+    vm.ok(f"udevadm settle; ! test -e /sys/bus/pci/devices/{card.bdf}")
+    guest.silent(vm, mark)
+    status, text = vm.sh("softtape rescan")
+    expect(status == 0 and "pass" in text and "simulated" in text, f"status {status}: {text}")
+    guest.settle(vm)
+    guest.one_line(vm, card.bdf, mark).has(state="applied")
+    expect(guest.runs(vm, card.bdf) == 1, "not exactly one check by the unit")
+
+
+@scenario(Boot(native=True, bar1_mib=1024 * 1024, port_room=False))
+def rescan_without_room(vm):
+    """rescan finds a card whose BARs do not fit: named as such, with what helps"""
+    vm.ok("for d in /sys/bus/pci_express/drivers/pciehp/0000*; do basename $d >/sys/bus/pci_express/drivers/pciehp/unbind; done")
+    card = vm.plug(P104, seen=False)
+    vm.ok(f"setpci -s 00:{vm.ports[0].devfn:02x}.0 CAP_EXP+18.w=0:400")
+    status, text = vm.sh("softtape rescan --json")
+    expect(status == 3 and '"bar-unassigned"' in text and card.bdf in text, f"status {status}: {text}")
