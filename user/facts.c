@@ -157,6 +157,24 @@ static void read_firmware(struct bind_facts *facts)
 		facts->lockdown = !strstr(text, "[none]");
 }
 
+/* What was said of an earlier module, or of an earlier card at this address, is no evidence. */
+static void forget_old(const char *line, const char *bdf, struct bind_facts *facts)
+{
+	/* "NVRM: loading NVIDIA UNIX ..." when the module starts; drivers/pci/probe.c:pci_setup_device when a device appears. */
+	bool loading = strstr(line, "NVRM: loading"), appeared = strstr(line, bdf) && strstr(line, ": [10de:");
+
+	if (loading)
+		facts->log_rejected[0] = '\0';
+	if (appeared)
+		facts->log_bar[0] = '\0';
+	if (!loading && !appeared)
+		return;
+
+	facts->log_ignored[0] = '\0';
+	facts->log_open[0] = '\0';
+	facts->log_last[0] = '\0';
+}
+
 /**
  * bind_log_line - take one line of the kernel log into account
  * @line:	the message, without its prefix
@@ -166,6 +184,7 @@ static void read_firmware(struct bind_facts *facts)
  */
 void bind_log_line(const char *line, const char *bdf, int *after_address, struct bind_facts *facts)
 {
+	forget_old(line, bdf, facts);
 	if (strstr(line, bdf)) {
 		*after_address = LOG_LINES_TOGETHER;
 		/* drivers/pci/setup-res.c:pci_assign_resource */

@@ -123,6 +123,20 @@ static const char *const no_space_new[] = {
 };
 static const char *const no_space_other[] = { "pci 0000:02:00.0: BAR 1: no space for [mem size 0x10000000 64bit pref]", NULL };
 
+#define IGNORED "NVRM: The NVIDIA GPU " BDF " (PCI ID: 10de:1b87)", "NVRM: NVIDIA 580.xx Legacy drivers."
+static const char *const other_module_since[] = {
+	IGNORED, "NVRM: loading NVIDIA UNIX Open Kernel Module for x86_64  550.163.01  Release Build", NULL,
+};
+static const char *const other_card_since[] = { IGNORED, "pci " BDF ": [10de:1b87] type 00 class 0x030200", NULL };
+static const char *const other_slot_since[] = { IGNORED, "pci 0000:02:00.0: [10de:1b87] type 00 class 0x030200", NULL };
+static const char *const loaded_since[] = {
+	"Loading of unsigned module is rejected", "NVRM: loading NVIDIA UNIX x86_64 Kernel Module  550.163.01", NULL,
+};
+static const char *const space_since[] = {
+	"pci " BDF ": BAR 1: no space for [mem size 0x10000000 64bit pref]", "pci " BDF ": [10de:1b87] type 00 class 0x030200",
+	NULL,
+};
+
 static const struct {
 	const char *desc;
 	const char *const *lines;
@@ -139,6 +153,11 @@ static const struct {
 	{ .desc = "signature", .lines = rejected, .rejected = true },
 	{ .desc = "lockdown", .lines = locked, .rejected = true },
 	{ .desc = "unsigned but loaded", .lines = tainted },
+	{ .desc = "another module since", .lines = other_module_since },
+	{ .desc = "another card since", .lines = other_card_since },
+	{ .desc = "a card in another slot since", .lines = other_slot_since, .ignored = true, .last = true },
+	{ .desc = "signed since", .lines = loaded_since },
+	{ .desc = "another card since, with space", .lines = space_since },
 	{ .desc = "no space", .lines = no_space, .bar = true },
 	{ .desc = "no space, as newer kernels say it", .lines = no_space_new, .bar = true },
 	{ .desc = "no space for another card", .lines = no_space_other },

@@ -346,13 +346,14 @@ def test_never_checked():
 
 
 def test_status_is_fast():
-    """status answers in less than 200 ms of processor time."""
+    """status answers in less than 200 ms of processor time, a sanitizer's share not counted."""
+    limit = 2 if os.environ.get("SOFTTAPE_PRELOAD") else 0.2
     path = build()
     before = os.times()
     run("status", machine=path, env=environment())
     after = os.times()
     spent = after.children_user + after.children_system - before.children_user - before.children_system
-    check(spent < 0.2, f"{spent} s")
+    check(spent < limit, f"{spent} s")
 
 
 def test_plan_without_root():
