@@ -158,7 +158,7 @@ static void read_firmware(struct bind_facts *facts)
 }
 
 /* What was said of an earlier module, or of an earlier card at this address, is no evidence. */
-static void forget_old(const char *line, const char *bdf, struct bind_facts *facts)
+static void forget_old(const char *line, const char *bdf, int *after_address, struct bind_facts *facts)
 {
 	/* "NVRM: loading NVIDIA UNIX ..." when the module starts; drivers/pci/probe.c:pci_setup_device when a device appears. */
 	bool loading = strstr(line, "NVRM: loading"), appeared = strstr(line, bdf) && strstr(line, ": [10de:");
@@ -173,6 +173,7 @@ static void forget_old(const char *line, const char *bdf, struct bind_facts *fac
 	facts->log_ignored[0] = '\0';
 	facts->log_open[0] = '\0';
 	facts->log_last[0] = '\0';
+	*after_address = 0;
 }
 
 /**
@@ -184,7 +185,7 @@ static void forget_old(const char *line, const char *bdf, struct bind_facts *fac
  */
 void bind_log_line(const char *line, const char *bdf, int *after_address, struct bind_facts *facts)
 {
-	forget_old(line, bdf, facts);
+	forget_old(line, bdf, after_address, facts);
 	if (strstr(line, bdf)) {
 		*after_address = LOG_LINES_TOGETHER;
 		/* drivers/pci/setup-res.c:pci_assign_resource */
