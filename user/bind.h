@@ -12,6 +12,7 @@
  * @compute:	compute capability of the card, major * 10 + minor; 0 = not known
  * @bar: memory BARs without an address, as "BAR 1, BAR 3"; empty = none
  * @loaded:	a module nvidia is loaded
+ * @simulated:	it says of itself that it is a stand-in
  * @installed:	libkmod finds an nvidia module for the running kernel by the card's modalias
  * @module:	name of that module's file
  * @version:	driver version, of the loaded module if there is one; empty = not known
@@ -30,6 +31,7 @@ struct bind_facts {
 	unsigned int compute;
 	char bar[CARD_WORD_MAX];
 	bool loaded;
+	bool simulated;
 	bool installed;
 	char module[CARD_WORD_MAX];
 	char version[CARD_WORD_MAX];
@@ -54,6 +56,7 @@ enum bind { BIND_READY, BIND_WAIT, BIND_NEVER };
 enum bind bind_decide(const struct bind_facts *facts, bool waited, const char *bdf, struct finding *ret_finding);
 void bind_no_space(const struct bind_facts *facts, const char *bdf, struct finding *ret_finding);
 void bind_facts_read(const struct card *card, struct bind_facts *ret_facts);
+bool bind_driver_simulated(void);
 void bind_log_line(const char *line, const char *bdf, int *after_address, struct bind_facts *facts);
 
 #endif

@@ -111,8 +111,17 @@ static void read_module(const struct card *card, struct bind_facts *facts)
 	kmod_unref(ctx);
 }
 
+/* The stand-in of the tests and the demo says so where the real driver shows its version. */
+bool bind_driver_simulated(void)
+{
+	char text[1024];
+
+	return !util_read("/proc/driver/nvidia/version", text, sizeof(text)) && strstr(text, "(simulated)");
+}
+
 static void read_loaded(struct bind_facts *facts)
 {
+	facts->simulated = bind_driver_simulated();
 	facts->loaded = !access("/sys/module/nvidia", F_OK);
 	if (facts->loaded && util_read("/sys/module/nvidia/version", facts->version, sizeof(facts->version)))
 		facts->version[0] = '\0';

@@ -110,6 +110,7 @@ static int check_driver(struct job *job, int cancel_fd, struct verdict_facts *fa
 		return ret;
 	}
 
+	job->outcome.simulated = bind_facts.simulated;
 	facts->testable = bind == BIND_READY;
 	facts->lost = bind == BIND_NEVER && finding.code == FINDING_OFF_BUS;
 	/* A driver that binds all the same may fail later: then this is why. */
@@ -198,7 +199,7 @@ static void take_result(struct job *job, const struct selftest_result *result)
 		phase->ms = result->phase[i].ms;
 	}
 
-	outcome->simulated = result->simulated;
+	outcome->simulated |= result->simulated;
 	outcome->errors = result->errors;
 	outcome->h2d_mbs = result->h2d_mbs;
 	outcome->d2h_mbs = result->d2h_mbs;
@@ -285,8 +286,8 @@ static unsigned int speed_mts(__u8 speed)
 
 static int run_selftest(struct job *job, int cancel_fd, struct verdict_facts *facts)
 {
-	struct test_run run = { .job = job, .stop_fd = eventfd(0, EFD_CLOEXEC) };
-	int stop_fd CLEANUP_CLOSE = run.stop_fd, any_fd CLEANUP_CLOSE = join(cancel_fd, run.stop_fd);
+	int stop_fd CLEANUP_CLOSE = eventfd(0, EFD_CLOEXEC), any_fd CLEANUP_CLOSE = join(cancel_fd, stop_fd);
+	struct test_run run = { .job = job, .stop_fd = stop_fd };
 	struct selftest_result result;
 	char config[CARD_PATH_MAX + 16];
 	struct selftest_request request = {

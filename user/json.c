@@ -142,7 +142,8 @@ static struct json_object *card_object(const struct row *row)
 	add_text(card, "bdf", row->card.bdf);
 	add_text(card, "id", id);
 	add_text(card, "name", row->card.name);
-	add(card, "simulated", outcome && outcome->tested ? json_object_new_boolean(outcome->simulated) : NULL);
+	add(card, "simulated", outcome && (outcome->tested || outcome->simulated) ?
+	    json_object_new_boolean(outcome->simulated) : NULL);
 	add_text(card, "port", row->card.port);
 	add(card, "link", link_object(&row->card.view));
 	add_text(card, "driver", row->card.driver);

@@ -2,6 +2,7 @@
 /* The commands list and (none): what is there, in one table or a few lines. Changes nothing. */
 #include <string.h>
 
+#include "bind.h"
 #include "command.h"
 #include "output.h"
 #include "state.h"
@@ -67,7 +68,7 @@ void summary_print(const struct options *options, const struct result *result)
 	(void)options;
 	printf("softtape %s, kernel module %s", SOFTTAPE_VERSION, loaded ? "loaded" : "not loaded");
 	if (!util_read("/sys/module/nvidia/version", version, sizeof(version)))
-		printf(", nvidia driver %s\n", version);
+		printf(", nvidia driver %s%s\n", version, bind_driver_simulated() ? " (simulated)" : "");
 	else
 		puts(", no nvidia driver loaded");
 	output_list(result, false);
