@@ -20,7 +20,7 @@ import time
 KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
 LISTS_AGE = 24 * 3600		# lists are refreshed at most once a day
 RESULT_AGE = 7 * 24 * 3600	# what was resolved and built is used as it is for a week
-DEB_AGE = 30 * 24 * 3600	# a package not used for that long is deleted
+UNUSED_AGE = 30 * 24 * 3600	# what nothing asked for in that time is deleted
 KEY = "[0-9a-f]" * 16		# glob of what digest() gives
 # A person's PATH may lack what builds trees: depmod, mke2fs, chroot, setpriv.
 os.environ["PATH"] += ":/usr/sbin:/sbin"
@@ -113,12 +113,13 @@ def result(name, recipe, resolve, build):
 	a week the last answer to the same recipe is used without asking anybody.
 	"""
 	recipe = digest(recipe)
-	note = cache(f"{name}.json")
-	with lock(name):
+	note = cache("notes", f"{name}-{recipe}.json")
+	with lock(f"{name}-{recipe}"):
 		last = json.loads(note.read_text()) if note.exists() else None
-		if last and (last["recipe"] != recipe or not os.path.exists(last["path"])):
+		if last and not os.path.exists(last["path"]):
 			last = None
 		if last and time.time() - last["time"] < RESULT_AGE:
+			os.utime(note)
 			return last
 		try:
 			now = make(name, recipe, resolve, build)
@@ -127,9 +128,20 @@ def result(name, recipe, resolve, build):
 				raise
 			say(f"{e}; using what is cached for {name}")
 			return last
-		now.update(recipe=recipe, time=time.time())
+		if last and last["path"] != now["path"]:
+			remove(last["path"])
+		now.update(time=time.time())
 		note.write_text(json.dumps(now))
-		return now
+	forget_old()
+	return now
+
+
+def forget_old():
+	"""Delete results that nothing has asked for in a month, such as those of an older source tree."""
+	for note in cache("notes", "x").parent.glob(f"*-{KEY}.json"):
+		if time.time() - note.stat().st_mtime > UNUSED_AGE:
+			remove(json.loads(note.read_text())["path"])
+			note.unlink()
 
 
 def make(name, recipe, resolve, build):
@@ -145,11 +157,9 @@ def make_once(name, recipe, resolve, build):
 	now = resolve()
 	path = cache(f"{name}-{digest(recipe, now)}")
 	if not path.exists():
-		tmp = cache(f"{name}-tmp")
+		tmp = cache(f"{name}-{recipe}-tmp")
 		remove(tmp)
 		build(tmp, now)
-		for old in path.parent.glob(f"{name}-{KEY}"):
-			remove(old)
 		tmp.rename(path)
 	return {**now, "path": str(path)}
 
@@ -307,7 +317,7 @@ class Apt:
 		for d in debs:
 			os.utime(store / d[2])
 		for old in store.iterdir():
-			if time.time() - old.stat().st_mtime > DEB_AGE:
+			if time.time() - old.stat().st_mtime > UNUSED_AGE:
 				old.unlink(missing_ok=True)
 		return [store / d[2] for d in debs]
 

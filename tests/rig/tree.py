@@ -189,7 +189,7 @@ def installed(bare=False):
 				raise RuntimeError(f"installing into the guest failed, see {log}\n" + "\n".join(tail))
 			tmp.rename(path)
 		os.utime(path)
-		prune(f"installed-{KEY}", path, 1)
+		prune(f"installed-{KEY}", path, 2)
 	return path, base
 
 
@@ -220,7 +220,7 @@ def image(overlay=None, bare=False):
 			remove(tmp)
 			disk.rename(path)
 		os.utime(path)
-		prune(f"image-{KEY}.ext4", path, 2)
+		prune(f"image-{KEY}.ext4", path, 3)
 	return {"path": str(path), "release": base["kernel"], "vmlinuz": f"{base['path']}/boot/vmlinuz-{base['kernel']}"}
 
 
