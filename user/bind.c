@@ -37,10 +37,10 @@ static bool is_before_turing(const struct bind_facts *facts)
 	return facts->compute && facts->compute < COMPUTE_TURING;
 }
 
-/* "Dual MIT/GPL" is the open flavour, "NVIDIA" the proprietary one. */
+/* The proprietary flavour says "NVIDIA" (open-gpu-kernel-modules kernel-open/nvidia/nv.c for the open one). */
 static bool is_open(const struct bind_facts *facts)
 {
-	return strstr(facts->license, "GPL");
+	return !strcmp(facts->license, "Dual MIT/GPL");
 }
 
 static bool decide_flavour(const struct bind_facts *facts, const char *bdf, struct finding *ret_finding)

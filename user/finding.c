@@ -29,7 +29,8 @@ static const struct finding_info table[] = {
 	[FINDING_DUMP_DEVICE] = {
 		.severity = FINDING_WARNING, .action = "capture",
 		.title = "one device of the dump cannot be read",
-		.cause = "Its lines are cut, garbled, or show a device that did not answer. The other devices are not affected.",
+		.cause = "Its lines are cut, garbled, or show a device that did not answer. The other devices "
+			"are not affected.",
 		.remedy = "Take the dump again, as root; a device that reads all ones was off the bus.",
 		.command = "sudo lspci -xxxx > dump.txt",
 	},
@@ -37,13 +38,15 @@ static const struct finding_info table[] = {
 		.severity = FINDING_INFO, .action = "none",
 		.title = "no mining card is present",
 		.cause = "No PCI function of this machine is in softtape's list. Other NVIDIA cards are left alone.",
-		.remedy = "If a card should be there: check its power and its riser with the power off, then let the kernel look again.",
+		.remedy = "If a card should be there: check its power and its riser with the power off, then let "
+			"the kernel look again.",
 		.command = "sudo softtape rescan",
 	},
 	[FINDING_NOT_FOUND] = {
 		.severity = FINDING_ERROR, .action = "reseat",
 		.title = "there is no device at this address",
-		.cause = "The address is mistyped, the card is gone, or the kernel has not looked since it was plugged.",
+		.cause = "The address is mistyped, the card is gone, or the kernel has not looked since it was "
+			"plugged.",
 		.remedy = "See what is there; without hot-plug support of the board let the kernel look again.",
 		.command = "softtape list --any; sudo softtape rescan",
 	},
@@ -64,15 +67,18 @@ static const struct finding_info table[] = {
 	[FINDING_OFF_BUS] = {
 		.severity = FINDING_ERROR, .action = "reseat",
 		.title = "the card fell off the bus",
-		.cause = "Its configuration space reads all ones: nobody answers any more. Power, riser or contact failed.",
+		.cause = "Its configuration space reads all ones: nobody answers any more. Power, riser or "
+			"contact failed.",
 		.remedy = "Switch the power off, check the power plugs and the riser, reseat the card, start again.",
 		.command = "sudo softtape rescan",
 	},
 	[FINDING_BAR] = {
 		.severity = FINDING_ERROR, .action = "kernel-parameter",
 		.title = "the card got no address space for its registers or memory",
-		.cause = "The bridge window is too small, or the firmware left no room. The driver cannot start without it.",
-		.remedy = "Let the kernel lay out the windows itself, or switch on 'Above 4G decoding' in the firmware setup, then reboot.",
+		.cause = "The bridge window is too small, or the firmware left no room. The driver cannot start "
+			"without it.",
+		.remedy = "Let the kernel lay out the windows itself, or switch on 'Above 4G decoding' in the "
+			"firmware setup, then reboot.",
 		.command = "pci=realloc (add to the kernel command line, then reboot)",
 	},
 	[FINDING_NOUVEAU] = {
@@ -80,41 +86,49 @@ static const struct finding_info table[] = {
 		.title = "nouveau owns the card",
 		.cause = "nouveau bound first, so the nvidia driver cannot; nouveau has no CUDA.",
 		.remedy = "Keep nouveau away and rebuild the initramfs, then reboot.",
-		.command = "echo 'blacklist nouveau' | sudo tee /etc/modprobe.d/no-nouveau.conf && sudo update-initramfs -u && sudo reboot",
+		.command = "echo 'blacklist nouveau' | sudo tee /etc/modprobe.d/no-nouveau.conf && sudo "
+			"update-initramfs -u && sudo reboot",
 	},
 	[FINDING_NVIDIAFB] = {
 		.severity = FINDING_ERROR, .action = "configure",
 		.title = "nvidiafb owns the card",
 		.cause = "The frame buffer driver bound first, so the nvidia driver cannot.",
 		.remedy = "Keep nvidiafb away and rebuild the initramfs, then reboot.",
-		.command = "echo 'blacklist nvidiafb' | sudo tee /etc/modprobe.d/no-nvidiafb.conf && sudo update-initramfs -u && sudo reboot",
+		.command = "echo 'blacklist nvidiafb' | sudo tee /etc/modprobe.d/no-nvidiafb.conf && sudo "
+			"update-initramfs -u && sudo reboot",
 	},
 	[FINDING_VFIO] = {
 		.severity = FINDING_ERROR, .action = "configure",
 		.title = "the card is reserved for a virtual machine",
 		.cause = "A vfio driver holds the card on purpose, so the host cannot use it.",
 		.remedy = "Test inside the virtual machine, or give the card back to the host.",
-		.command = "echo {bdf} | sudo tee /sys/bus/pci/drivers/{driver}/unbind && echo | sudo tee /sys/bus/pci/devices/{bdf}/driver_override && echo {bdf} | sudo tee /sys/bus/pci/drivers_probe",
+		.command = "echo {bdf} | sudo tee /sys/bus/pci/drivers/{driver}/unbind && echo | sudo tee "
+			"/sys/bus/pci/devices/{bdf}/driver_override && echo {bdf} | sudo tee "
+			"/sys/bus/pci/drivers_probe",
 	},
 	[FINDING_OWNER] = {
 		.severity = FINDING_ERROR, .action = "configure",
 		.title = "another driver owns the card",
 		.cause = "A driver that is not nvidia is bound to the card.",
 		.remedy = "Unbind it, then let the kernel choose again.",
-		.command = "echo {bdf} | sudo tee /sys/bus/pci/drivers/{driver}/unbind && echo {bdf} | sudo tee /sys/bus/pci/drivers_probe",
+		.command = "echo {bdf} | sudo tee /sys/bus/pci/drivers/{driver}/unbind && echo {bdf} | sudo tee "
+			"/sys/bus/pci/drivers_probe",
 	},
 	[FINDING_NO_MODULE] = {
 		.severity = FINDING_ERROR, .action = "install",
 		.title = "there is no nvidia module for the running kernel",
-		.cause = "No nvidia driver is installed, or it was not built for this kernel (its headers were missing).",
-		.remedy = "Install headers and driver (Debian: component non-free); for a Pascal or Volta card at most branch 580.",
+		.cause = "No nvidia driver is installed, or it was not built for this kernel (its headers were "
+			"missing).",
+		.remedy = "Install headers and driver (Debian: component non-free); for a Pascal or Volta card "
+			"at most branch 580.",
 		.command = "sudo apt install linux-headers-{kernel} nvidia-driver && sudo dkms autoinstall -k {kernel}",
 	},
 	[FINDING_SECURE_BOOT] = {
 		.severity = FINDING_ERROR, .action = "configure",
 		.title = "Secure Boot refuses the nvidia module",
 		.cause = "The module is not signed with a key that this machine's firmware or shim trusts.",
-		.remedy = "Enrol the key that DKMS signs with and confirm it on the console at the next boot, or switch Secure Boot off.",
+		.remedy = "Enrol the key that DKMS signs with and confirm it on the console at the next boot, or "
+			"switch Secure Boot off.",
 		.command = "sudo mokutil --import /var/lib/dkms/mok.pub && sudo reboot",
 	},
 	[FINDING_BRANCH] = {
@@ -127,7 +141,8 @@ static const struct finding_info table[] = {
 	[FINDING_OPEN] = {
 		.severity = FINDING_ERROR, .action = "driver",
 		.title = "the open nvidia module cannot drive this card",
-		.cause = "The open flavour needs a GPU System Processor: Turing or newer. Cards before that need the proprietary flavour.",
+		.cause = "The open flavour needs a GPU System Processor: Turing or newer. Cards before that need "
+			"the proprietary flavour.",
 		.remedy = "Install the proprietary flavour.",
 		.command = "sudo apt install nvidia-kernel-dkms nvidia-open-kernel-dkms- && sudo reboot",
 	},
@@ -148,7 +163,8 @@ static const struct finding_info table[] = {
 	[FINDING_MODULE_ABSENT] = {
 		.severity = FINDING_WARNING, .action = "install",
 		.title = "the kernel module softtape is not loaded",
-		.cause = "Without it nobody settles the card's link: ASPM, Clock PM and D3cold stay as the firmware left them.",
+		.cause = "Without it nobody settles the card's link: ASPM, Clock PM and D3cold stay as the "
+			"firmware left them.",
 		.remedy = "Load it; if there is none for this kernel, build it.",
 		.command = "sudo modprobe softtape || sudo dkms autoinstall -k {kernel}",
 	},
@@ -169,9 +185,12 @@ static const struct finding_info table[] = {
 	[FINDING_QUIRKS_REFUSED] = {
 		.severity = FINDING_WARNING, .action = "kernel-parameter",
 		.title = "not every setting of the link was accepted",
-		.cause = "refused:firmware - the firmware kept control over ASPM. refused:core - the kernel runs with pcie_aspm=off. refused:readback - the register did not take the value. refused:driver - something switched it on again.",
+		.cause = "refused:firmware - the firmware kept control over ASPM. refused:core - the kernel runs "
+			"with pcie_aspm=off. refused:readback - the register did not take the value. "
+			"refused:driver - something switched it on again.",
 		.remedy = "For firmware and core: load the module with aspm=force. For readback the hardware decides.",
-		.command = "echo 'options softtape aspm=force' | sudo tee /etc/modprobe.d/softtape-aspm.conf && sudo reboot",
+		.command = "echo 'options softtape aspm=force' | sudo tee /etc/modprobe.d/softtape-aspm.conf && "
+			"sudo reboot",
 	},
 	[FINDING_QUIRKS_LOST] = {
 		.severity = FINDING_ERROR, .action = "reseat",
@@ -199,12 +218,14 @@ static const struct finding_info table[] = {
 		.title = "the registers no longer say what the module settled",
 		.cause = "Somebody changed the link afterwards: an ASPM policy, a tool, or the driver.",
 		.remedy = "Let the module settle it again, then look for who changes it.",
-		.command = "echo 1 | sudo tee /sys/bus/pci/devices/{bdf}/softtape/verify; cat /sys/module/pcie_aspm/parameters/policy",
+		.command = "echo 1 | sudo tee /sys/bus/pci/devices/{bdf}/softtape/verify; cat "
+			"/sys/module/pcie_aspm/parameters/policy",
 	},
 	[FINDING_CAP] = {
 		.severity = FINDING_WARNING, .action = "configure",
 		.title = "the speed cap that was asked for does not hold",
-		.cause = "lifted - something raised the port's target speed again. refused - the port did not take it, is too old for it, or a driver was already bound.",
+		.cause = "lifted - something raised the port's target speed again. refused - the port did not "
+			"take it, is too old for it, or a driver was already bound.",
 		.remedy = "For refused(driver): load softtape before the driver, that is reboot.",
 		.command = "cat /sys/bus/pci/devices/{bdf}/softtape/report",
 	},
@@ -274,7 +295,8 @@ static const struct finding_info table[] = {
 	[FINDING_NEEDS_ROOT] = {
 		.severity = FINDING_INFO, .action = "permission",
 		.title = "link registers can only be read by root",
-		.cause = "The kernel shows others the first 64 bytes of configuration space; the link's registers lie behind them.",
+		.cause = "The kernel shows others the first 64 bytes of configuration space; the link's "
+			"registers lie behind them.",
 		.remedy = "Run it as root to see them.",
 		.command = "sudo softtape plan {bdf}",
 	},

@@ -42,6 +42,8 @@ static const struct {
 	  BIND_WAIT, 0 },
 	{ "open on Pascal", { .compute = 61, .installed = true, .version = "550.1", .license = "Dual MIT/GPL" }, false,
 	  BIND_NEVER, FINDING_OPEN },
+	{ "a license that only looks open", { .compute = 61, .installed = true, .version = "550.1", .license = "GPL" }, false,
+	  BIND_WAIT, 0 },
 	{ "open on Turing", { .compute = 75, .installed = true, .version = "550.1", .license = "Dual MIT/GPL" }, false,
 	  BIND_WAIT, 0 },
 	{ "unknown card, the log knows: branch", { .loaded = true, .version = "595.1", .log_ignored = "x" }, false, BIND_NEVER,
