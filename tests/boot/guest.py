@@ -227,9 +227,6 @@ def reset(vm):
         [ -z "$restart" ] || systemctl restart systemd-udevd
         rm -f /etc/softtape-fake.conf
         echo default >/sys/module/pcie_aspm/parameters/policy 2>/dev/null
-        for port in /sys/bus/pci_express/devices/*:pcie*04; do
-            [ -e "$port/driver" ] || ! [ -e "$port" ] || echo "${port##*/}" >/sys/bus/pci_express/drivers/pciehp/bind
-        done
         udevadm settle
         systemctl reset-failed
         rm -rf /run/softtape/* /var/lib/softtape/*

@@ -22,6 +22,7 @@ what was awaited. A kernel splat, a panic or QEMU's end raises it too, at the ne
 Times are generous, as the guest is slow on a busy machine (TCG, no KVM).
 """
 import base64
+import functools
 import json
 import os
 import re
@@ -321,6 +322,12 @@ def overlay():
     return root
 
 
+@functools.cache
+def guest_image():
+    """The guest's disk and kernel, made once; whatever changes in the source tree meanwhile is not in it."""
+    return image(overlay=overlay())
+
+
 # --- the machine ---------------------------------------------------------------------------------
 
 @dataclass(frozen=True)
@@ -389,7 +396,7 @@ class Vm:
             yield from ("-device", spec)
 
     def _args(self):
-        root = image(overlay=overlay())
+        root = guest_image()
         cmdline = "root=/dev/nvme0n1 rw console=ttyS0 ignore_loglevel printk.devkmsg=on panic=-1 oops=panic " \
                   "systemd.show_status=0 no_console_suspend tsc=unstable " + self.boot.cmdline
         args = [*qemu(), "-name", self.name, "-nodefaults", "-no-user-config", "-display", "none",
