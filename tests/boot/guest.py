@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What softtape shows of itself in a guest: log lines, sysfs files, unit runs, state files. Asserts, but decides nothing."""
+"""What softtape shows of itself in a guest: log lines, sysfs files, unit runs, state files."""
 import json
 import re
 from collections import Counter
@@ -215,7 +215,9 @@ def reset(vm):
     for port in vm.ports:
         vm.unplug(port.number)
     vm.ok("""
-        for m in fakehost nvidia_uvm nvidia vfio_pci softtape; do ! grep -q "^$m " /proc/modules || rmmod $m || exit 1; done
+        for m in fakehost nvidia_uvm nvidia vfio_pci softtape; do
+            ! grep -q "^$m " /proc/modules || rmmod $m || exit 1
+        done
         if [ -d /run/hidden ]; then
             cp -a /run/hidden/. / && rm -r /run/hidden && ldconfig && depmod || exit 1
             restart=y

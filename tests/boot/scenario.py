@@ -8,10 +8,6 @@ from vm import Boot
 ALL = {}
 
 
-class Skip(Exception):
-    """This machine cannot run the scenario; the text says why."""
-
-
 @dataclass(frozen=True)
 class Scenario:
     """A function run(vm), what it shows, and the guest it needs."""

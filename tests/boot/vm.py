@@ -18,7 +18,8 @@ For writers of scenarios, the whole interface in one place:
 		vm.reboot(), vm.poweroff()
 
 Nothing sleeps: each wait has a condition and a deadline and raises Failure, which names
-what was awaited. A kernel splat, a panic or QEMU's end raises it too, at the next call.
+what was awaited; so does QEMU's end (a panic ends it). vm.check_splats() raises it for a kernel
+warning or oops; the runner calls that at the end of each scenario.
 Times are generous, as the guest is slow on a busy machine (TCG, no KVM).
 """
 import base64
@@ -102,7 +103,8 @@ class Write:
 
     def __str__(self):
         digits = 2 * self.width
-        return f"{self.offset:03x}.{self.width} {self.old:0{digits}x} -> {self.new:0{digits}x} (now {self.now:0{digits}x})"
+        old, new, now = (f"{value:0{digits}x}" for value in (self.old, self.new, self.now))
+        return f"{self.offset:03x}.{self.width} {old} -> {new} (now {now})"
 
 
 class Card:
@@ -363,6 +365,7 @@ class Vm:
         self.dir = Path(results or BUILD / name)
         self.dir.mkdir(parents=True, exist_ok=True)
         self.console_path = self.dir / "machine.log"
+        self._qemu_log = self.dir / "qemu.log"
         self._slice_from = 0
         self._run = Path(tempfile.mkdtemp(prefix="softtape-vm-"))	# short: socket names are limited
         self._cards = []
@@ -420,7 +423,7 @@ class Vm:
         for port, dump, options in self.boot.cards:
             card = self._serve(dump, port, options)
             args += ["-device", json.dumps(self._device(card, port))]
-        with open(self.dir / "qemu.log", "wb") as log:
+        with open(self._qemu_log, "wb") as log:
             log.write((" ".join(map(str, args)) + "\n").encode())
             log.flush()
             self._qemu = spawn(args, log)
@@ -449,17 +452,19 @@ class Vm:
     def evidence(self):
         """After a failure: what the guest can still tell, into guest.txt in the folder of the logs."""
         try:
-            _, text = self.sh("journalctl -q -b -o short-monotonic | tail -n 400; systemctl --failed; cat /proc/modules; "
-                              "grep -r . /sys/bus/pci/devices/*/softtape /run/softtape; lspci -nnk", 60)
+            _, text = self.sh("journalctl -q -b -o short-monotonic | tail -n 400; systemctl --failed; "
+                              "cat /proc/modules; grep -r . /sys/bus/pci/devices/*/softtape /run/softtape; lspci -nnk", 60)
         except Failure as failure:
             text = f"the guest does not answer any more: {failure}\n"
         (self.dir / "guest.txt").write_text(text, encoding="utf-8")
 
     def alive(self):
-        """Raises if QEMU has ended or the kernel has complained."""
-        if self._qemu.poll() is not None:
-            tail = (self.dir / "qemu.log").read_text(errors="replace").splitlines()[1:]
-            raise Failure(f"QEMU ended with status {self._qemu.returncode}: {' '.join(tail[-2:])}")
+        """Raises if QEMU has ended."""
+        if self._qemu.poll() is None:
+            return
+        self.check_splats()
+        tail = self._qemu_log.read_text(errors="replace").splitlines()[1:]
+        raise Failure(f"QEMU ended with status {self._qemu.returncode}: {' '.join(tail[-2:])}")
 
     def check_splats(self):
         """Raises on a kernel warning or oops since the last call."""

@@ -35,7 +35,7 @@ def checks_per_plug(vm):
     for words, verdict, count in (("", "pass", 1), ("known=0", "fault", 2)):
         fake(vm, words)
         card, _ = plug_checked(vm, verdict)
-        vm.ok("udevadm trigger --action=change; udevadm trigger --action=add; udevadm trigger --action=bind; udevadm settle")
+        vm.ok("for a in change add bind; do udevadm trigger --action=$a || exit 1; done; udevadm settle")
         guest.settle(vm)
         expect(guest.runs(vm, card.bdf) == count, f"{guest.runs(vm, card.bdf)} checks instead of {count}")
         vm.unplug()
@@ -117,7 +117,8 @@ def driver_refuses_card(vm):
     """driver branch too new, or the open flavour: named, with the reason"""
     vm.ok("printf 'on_plug = quick\\ndriver_wait = 3\\n' >/etc/softtape.conf")
     guest.keep_out(vm, "nvidia")
-    for options, code in (("version=590.44.01 fail=legacy", "branch-too-new"), ("open_flavour=1 fail=open", "open-flavour")):
+    for options, code in (("version=590.44.01 fail=legacy", "branch-too-new"),
+                          ("open_flavour=1 fail=open", "open-flavour")):
         vm.ok(f"modprobe nvidia resident=1 {options}")
         plug_checked(vm, "not-testable", code, 55)
         vm.unplug()
@@ -170,7 +171,7 @@ def power_slot(vm, port):
 def rescan(vm):
     """a board without hot-plug signals: `softtape rescan` finds the card, and names one whose BARs do not fit"""
     guest.on_plug(vm, "quick")
-    vm.ok("for d in /sys/bus/pci_express/drivers/pciehp/0000*; do basename $d >/sys/bus/pci_express/drivers/pciehp/unbind; done")
+    vm.ok("cd /sys/bus/pci_express/drivers/pciehp && for port in 0000*; do echo $port >unbind || exit 1; done")
     status, text = vm.sh("softtape rescan")
     expect(status == 0 and "no new card" in text, f"status {status}: {text}")
     mark = vm.mark()

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What QEMU's root port cannot show: L1 at both ends, L1 substates, a real retrain. On tests/guest/fakehost.ko."""
+"""What QEMU's root port cannot show: L1 at both ends, L1 substates, a real retrain. On tests/guest/fakehost.ko.
+
+Scenarios that suspend are alone: after a wake-up QEMU's ACPI slots answer no more, and a second suspend does not sleep.
+"""
 import guest
 from scenario import scenario
 from vm import expect
@@ -119,8 +122,7 @@ def driver_sets_aspm(vm):
 
 @scenario(alone=True)
 def suspend_and_resume(vm):
-    """suspend to RAM: card and port forget their registers, ASPM is off and the cap holds again, without a second line"""
-    # Alone: after a wake-up QEMU's ACPI slots take no unplug request and a second suspend does not sleep.
+    """suspend to RAM: card and port forget their registers; ASPM is off and the cap holds again, no second line"""
     guest.keep_out(vm, "nvidia")
     guest.load(vm, "speed=gen1")
     card = vm.plug(P104)
@@ -135,14 +137,14 @@ def suspend_and_resume(vm):
     expect(["R"] in card.events(log_mark), "the card was not reset: nothing was tried")
     expect(card.writes(log_mark, offset), "nobody wrote Link Control after the reset")
     vm.wait(f"grep -q ^2.5 /sys/bus/pci/devices/{BDF}/current_link_speed", 60, "the link to run at 2.5 GT/s again")
-    expect(any(written & 0x20 for _, written, _ in writes(vm, "port", "lnkctl")), "no retrain was asked for: nothing was tried")
+    expect(any(written & 0x20 for _, written, _ in writes(vm, "port", "lnkctl")), "no retrain was asked for")
     guest.silent(vm, mark)
     for bdf, files in before.items():
         expect(guest.lnkctl(vm, bdf) & 0x103 == 0, f"ASPM or Clock PM of {bdf} is on after resume")
         expect(guest.sysfs(vm, bdf) == files, f"{bdf} has changed: {guest.sysfs(vm, bdf)}")
 
 
-@scenario()
+@scenario(alone=True)
 def fakehost_itself(vm):
     """the simulated host bridge and driver do what they claim (tests/guest/check.sh)"""
     vm.ok("modprobe -r softtape")

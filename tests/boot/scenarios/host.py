@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The half of `make install` and `make uninstall` that needs a running system: scripts/host in the guest."""
+import guest
+from scenario import scenario
+from vm import TOP, expect
+
+P104 = "p104-100-riser-x1.txt"
+
+
+def version():
+    """The project's version, from dkms.conf."""
+    text = (TOP / "dkms.conf").read_text(encoding="utf-8")
+    return text.split('PACKAGE_VERSION="')[1].split('"')[0]
+
+
+@scenario(alone=True)
+def install_on_running_host(vm):
+    """make install with a card there: loaded, checked; repeated: nothing new; an older module under a bound card stays"""
+    guest.on_plug(vm, "quick")
+    vm.ok("mkdir -p /run/source/scripts /run/older")
+    vm.send("scripts/host", "/run/source/scripts/host")
+    # What modinfo says when DKMS has just installed another build than the one that is loaded.
+    vm.ok("printf '#!/bin/sh\\necho OTHER\\n' >/run/older/modinfo; chmod +x /run/older/modinfo")
+    host = f"export VERSION={version()} PREFIX=/usr/local; bash /run/source/scripts/host"
+
+    vm.ok("modprobe -r softtape; mv /usr/local/lib/udev/rules.d/70-softtape.rules /run/; systemctl restart systemd-udevd")
+    guest.keep_out(vm, "softtape")
+    card = vm.plug(P104)
+    guest.settle(vm)
+    expect(guest.runs(vm, card.bdf) == 0, "a check ran before anything was installed")
+    vm.ok("rm /run/modprobe.d/test.conf; mv /run/70-softtape.rules /usr/local/lib/udev/rules.d/")
+
+    mark = vm.mark()
+    text = vm.ok(f"{host} start")
+    expect("module loaded" in text, text)
+    guest.one_line(vm, card.bdf, mark).has(state="applied")
+    expect(guest.wait_check(vm, card.bdf)["verdict"] == "pass", "the card does not pass")
+    expect(guest.runs(vm, card.bdf) == 1, f"{guest.runs(vm, card.bdf)} checks")
+
+    text = vm.ok(f"{host} start")
+    expect("already loaded" in text, text)
+    expect(guest.runs(vm, card.bdf) == 1, "a second check ran")
+
+    vm.ok(f"{host} stop")
+    text = vm.ok(f"PATH=/run/older:$PATH; {host} start")
+    expect("active after reboot" in text, text)
+    expect(guest.runs(vm, card.bdf) == 2, "no check after the new program was installed")
+
+    vm.ok(f"{host} stop; {host} unload; {host} dkms-remove; {host} forget")
+    vm.ok("! grep -q ^softtape /proc/modules; ! ls -d /run/softtape /var/lib/softtape /var/lib/dkms/softtape")
+    expect(not guest.failed_units(vm), f"failed: {guest.failed_units(vm)}")
