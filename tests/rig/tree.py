@@ -33,7 +33,7 @@ mount -t proc proc $t/proc
 mount -t tmpfs -o mode=755 dev $t/dev
 for n in null zero full random urandom; do : >$t/dev/$n; mount --bind /dev/$n $t/dev/$n; done
 ln -s /proc/self/fd $t/dev/fd
-exec env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C chroot $t "$@"
+exec env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/ LC_ALL=C chroot $t "$@"
 """
 
 # Of the stock modules only what a card's driver may need: udev would load others for QEMU's devices, seconds of boot.
@@ -128,24 +128,24 @@ def copy_tree(source, path):
 
 
 def copy_source(path):
-	"""The current source tree, as a person would clone it, to /root/softtape of the tree @path."""
+	"""The current source tree, as a person would clone it, to /usr/local/src/softtape of the tree @path."""
 	with tempfile.NamedTemporaryFile("w") as f:
 		f.write("\0".join(source_files()))
 		f.flush()
-		run(namespace("sh", "-c", """mkdir -p "$3/root/softtape" &&
-			tar -C "$1" --null -T "$2" --owner=0 --group=0 -c | tar -C "$3/root/softtape" -x""",
+		run(namespace("sh", "-c", """mkdir -p "$3/usr/local/src/softtape" &&
+			tar -C "$1" --null -T "$2" --owner=0 --group=0 -c | tar -C "$3/usr/local/src/softtape" -x""",
 			"sh", SOURCE, f.name, path), "copying the source tree")
 
 
 INSTALL = """set -e
-cd /root/softtape
+cd /usr/local/src/softtape
 make install || { cat /var/lib/dkms/softtape/*/build/make.log; exit 1; }
 make -s -C tests/guest KDIR=/lib/modules/$1/build
 install -D -m 644 -t /lib/modules/$1/extra tests/guest/*.ko
 make -s -C tests/fake install
 """
 FINISH = """
-rm -rf /root/softtape
+rm -rf /usr/local/src/softtape
 ldconfig
 depmod $1
 shift
