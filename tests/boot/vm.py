@@ -244,10 +244,6 @@ class Job:
         """(exit status, output); the status is 124 or 137 if its time limit ended it."""
         return self.agent.result(self.ident, (seconds or self.seconds) + 30, self.code)
 
-    def done(self):
-        """Has it ended?"""
-        return self.agent.poll(self.ident)
-
 
 class Agent:
     """Client of the shell script `agent` in the guest."""
@@ -280,11 +276,6 @@ class Agent:
             words = line.decode("ascii", "replace").split()
             if len(words) == 3:
                 self._results[words[0]] = (words[1], words[2])
-
-    def poll(self, ident):
-        """Is there a result for @ident?"""
-        self._pump(0)
-        return ident in self._results
 
     def result(self, ident, seconds, code):
         """Waits for the result of @ident."""

@@ -28,18 +28,26 @@ def hot_plug(vm):
     expect(guest.lnkctl(vm, card.bdf) & 0x103 == 0, "Link Control still shows ASPM or Clock PM")
 
 
-@scenario(Boot(cards=((0, P104, ()),)))
-def card_at_boot(vm):
-    """card present at power-on: one line, one check, none again when udev replays its events"""
-    card = vm.ports[0].cards[0]
-    line = guest.final_line(vm, card.bdf).has(**APPLIED)
+def check_boot(vm, card, mark):
+    """A boot with the card in its slot: a line, a check, and none more when udev replays its events."""
+    line = guest.final_line(vm, card.bdf, mark).has(**APPLIED)
     guest.same_in_sysfs(vm, line)
     guest.wait_check(vm, card.bdf)
     vm.ok("udevadm trigger --action=change; udevadm trigger --action=add; udevadm settle")
     guest.settle(vm)
-    guest.one_line(vm, card.bdf)
+    guest.one_line(vm, card.bdf, mark)
     expect(guest.runs(vm, card.bdf) == 1, f"{guest.runs(vm, card.bdf)} checks at boot")
     expect(not guest.failed_units(vm), f"failed: {guest.failed_units(vm)}")
+
+
+@scenario(Boot(cards=((0, P104, ()),)))
+def card_at_boot(vm):
+    """card present at power-on, and again after a reboot: one line and one check each time"""
+    card = vm.ports[0].cards[0]
+    check_boot(vm, card, 0)
+    mark = vm.mark()
+    vm.reboot()
+    check_boot(vm, card, mark)
 
 
 @scenario(Boot(native=True))
