@@ -24,6 +24,8 @@
 #define NV_MINOR_CTL	255
 #define NV_GPUS_MAX	32	/* minors from 0, lowest free one first */
 
+#define ENUMERATION_TIMEOUT	(5 * HZ)
+
 static char *version = SIM_VERSION;
 module_param(version, charp, 0444);
 MODULE_PARM_DESC(version, "in sysfs, procfs and messages; modinfo keeps the built-in one");
@@ -65,6 +67,7 @@ struct gpu {
 static DEFINE_MUTEX(gpus_lock);
 static struct gpu *gpus[NV_GPUS_MAX];
 static atomic_t nr_probed, nr_bound;
+static DECLARE_WAIT_QUEUE_HEAD(probed_wait);
 static struct proc_dir_entry *proc_root, *proc_gpus;
 
 static int hang_set(const char *text, const struct kernel_param *kp)
@@ -291,6 +294,7 @@ static int nvidia_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 	int ret;
 
 	atomic_inc(&nr_probed);
+	wake_up(&probed_wait);
 	if (probe_delay_ms)
 		msleep(probe_delay_ms);
 
@@ -368,6 +372,30 @@ static int cards_count(void)
 			count++;
 	}
 	return count;
+}
+
+static int cards_without_other_driver(void)
+{
+	struct pci_dev *pdev = NULL;
+	int count = 0;
+
+	for_each_pci_dev(pdev)
+		if (pci_match_id(nvidia_ids, pdev) &&
+		    (!pdev->dev.driver || pdev->dev.driver == &nvidia_driver.driver))
+			count++;
+	return count;
+}
+
+/*
+ * udev hears of a hot-added card before the core lets a driver bind it (device_add()
+ * comes before pci_bus_add_device()). The real module takes seconds to load, this one
+ * milliseconds: it would look too early, and leave.
+ */
+static void wait_until_probed(void)
+{
+	wait_event_timeout(probed_wait,
+			   atomic_read(&nr_probed) >= cards_without_other_driver(),
+			   ENUMERATION_TIMEOUT);
 }
 
 /* Like the real driver: no card that works, no module. */
@@ -470,6 +498,8 @@ static int __init nvidia_init(void)
 	if (ret)
 		goto err_proc;
 
+	if (count)
+		wait_until_probed();
 	ret = count ? cards_check(count) : 0;
 	if (ret)
 		goto err_driver;
