@@ -36,7 +36,7 @@ FIELD(cap, SOFTTAPE_F_CAP);
 FIELD(speed, SOFTTAPE_F_SPEED);
 FIELD(smbus, SOFTTAPE_F_SMBUS);
 
-/* The values of all files with their reasons, as the log line would print them now. */
+/* The values of all files with their reasons. Without "after", which says why a line was printed. */
 static ssize_t report_show(struct device *dev, struct device_attribute *attr, char *buf)
 {
 	struct softtape_report report;
@@ -45,6 +45,7 @@ static ssize_t report_show(struct device *dev, struct device_attribute *attr, ch
 	if (!softtape_record_snapshot(dev, &report))
 		return -ENODEV;
 
+	report.after = NULL;
 	softtape_report_values(&report, text, sizeof(text));
 	return sysfs_emit(buf, "%s\n", text);
 }
