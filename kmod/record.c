@@ -59,7 +59,8 @@
  * @printed_at:	when, in jiffies
  * @snapshot:	what sysfs shows; records_lock
  * @after:	reason for the next run of @work; records_lock
- * @started:	when the record was made, in jiffies
+ * @resumed:	the machine slept since @work last ran to its end; records_lock
+ * @started:	when the record was made, or something last happened to it, in jiffies; records_lock
  * @work:	moment B and everything else that needs the rescan lock
  * @burial:	ends @work and frees the record
  */
@@ -84,6 +85,7 @@ struct record {
 	unsigned long printed_at;
 	struct softtape_report snapshot;
 	const char *after;
+	bool resumed;
 	unsigned long started;
 	struct delayed_work work;
 	struct work_struct burial;
@@ -107,27 +109,76 @@ static struct record *record_of(struct pci_dev *pdev)
 	return found;
 }
 
-static struct record *record_of_slot(struct pci_dev *pdev)
+/* With records_lock held. A record whose owner is gone is about to be buried and holds the slot no more. */
+static struct record *find_slot(struct pci_dev *pdev)
 {
-	struct record *record, *found = NULL;
+	struct record *record;
 
-	spin_lock(&records_lock);
 	list_for_each_entry(record, &records, node)
-		if (record->owner->bus == pdev->bus && PCI_SLOT(record->owner->devfn) == PCI_SLOT(pdev->devfn))
-			found = record;
-	spin_unlock(&records_lock);
+		if (record->owner->bus == pdev->bus && PCI_SLOT(record->owner->devfn) == PCI_SLOT(pdev->devfn) &&
+		    device_is_registered(&record->owner->dev))
+			return record;
 
-	return found;
+	return NULL;
 }
 
-static void queue_work_after(struct record *record, const char *after, unsigned long delay)
+static struct record *record_of_slot(struct pci_dev *pdev)
+{
+	struct record *record;
+
+	spin_lock(&records_lock);
+	record = find_slot(pdev);
+	spin_unlock(&records_lock);
+
+	return record;
+}
+
+/* ADD_DEVICE and the pass over what is already there may meet the same card at once: the first one keeps it. */
+static bool link_record(struct record *record)
+{
+	bool first;
+
+	spin_lock(&records_lock);
+	first = !find_slot(record->owner);
+	if (first)
+		list_add_tail(&record->node, &records);
+	spin_unlock(&records_lock);
+
+	return first;
+}
+
+static bool unlink_record(struct record *record)
+{
+	bool linked;
+
+	spin_lock(&records_lock);
+	linked = !list_empty(&record->node);
+	list_del_init(&record->node);
+	spin_unlock(&records_lock);
+
+	return linked;
+}
+
+/* Something happened to the card: look at it now, and often if that cannot be done at once. */
+static void queue_event(struct record *record, const char *after)
 {
 	spin_lock(&records_lock);
-	if (after)
+	record->after = after;
+	record->started = jiffies;
+	spin_unlock(&records_lock);
+
+	mod_delayed_work(workqueue, &record->work, 0);
+}
+
+/* Look again later, unless that will be sooner anyway. */
+static void queue_again(struct record *record, const char *after, unsigned long delay)
+{
+	spin_lock(&records_lock);
+	if (!record->after)
 		record->after = after;
 	spin_unlock(&records_lock);
 
-	mod_delayed_work(workqueue, &record->work, delay);
+	queue_delayed_work(workqueue, &record->work, delay);
 }
 
 static void report_init(struct record *record, struct softtape_report *report)
@@ -182,7 +233,7 @@ static void publish(struct record *record, struct softtape_report *report, const
 		if (!softtape_report_differs(&record->printed, report))
 			return;
 		if (time_before(jiffies, next)) {
-			queue_work_after(record, report->after, next - jiffies);
+			queue_again(record, report->after, next - jiffies);
 			return;
 		}
 	}
@@ -401,42 +452,46 @@ static void let_sleep(struct pci_dev *card)
 		pm_runtime_put(&port->dev);
 }
 
-static void unlock_functions(struct pci_dev *card, u8 locked)
+/* Functions of a slot whose device locks are held; referenced. */
+struct locked {
+	struct pci_dev *pdev[SOFTTAPE_FUNCTIONS_MAX];
+};
+
+static void unlock_functions(struct locked *locked)
 {
 	unsigned int i;
 
 	for (i = 0; i < SOFTTAPE_FUNCTIONS_MAX; i++) {
-		struct pci_dev *pdev = softtape_link_function(card, i);
-
-		if (pdev && (locked & BIT(i)))
-			device_unlock(&pdev->dev);
-		pci_dev_put(pdev);
+		if (!locked->pdev[i])
+			continue;
+		device_unlock(&locked->pdev[i]->dev);
+		pci_dev_put(locked->pdev[i]);
 	}
 }
 
 /*
  * Device locks of all functions, so that no driver comes or goes. Never waits: our load may have been asked for from
- * within a probe of this very card. The slot's functions do not change under the rescan lock or a running verify.
+ * within a probe of this very card.
  */
-static bool trylock_functions(struct pci_dev *card, u8 *ret_locked)
+static bool trylock_functions(struct pci_dev *card, struct locked *ret_locked)
 {
 	unsigned int i;
-	u8 locked = 0;
+
+	memset(ret_locked, 0, sizeof(*ret_locked));
 
 	for (i = 0; i < SOFTTAPE_FUNCTIONS_MAX; i++) {
 		struct pci_dev *pdev = softtape_link_function(card, i);
-		bool ok = !pdev || device_trylock(&pdev->dev);
 
-		if (pdev && ok)
-			locked |= BIT(i);
-		pci_dev_put(pdev);
-		if (!ok) {
-			unlock_functions(card, locked);
+		if (!pdev)
+			continue;
+		if (!device_trylock(&pdev->dev)) {
+			pci_dev_put(pdev);
+			unlock_functions(ret_locked);
 			return false;
 		}
+		ret_locked->pdev[i] = pdev;
 	}
 
-	*ret_locked = locked;
 	return true;
 }
 
@@ -476,9 +531,8 @@ static int work_skipped(struct record *record)
 }
 
 /* With the rescan lock, the device locks and record->lock held, both ends awake. */
-static int work_awake(struct record *record, const char *after)
+static int work_awake(struct record *record, const char *after, bool resumed)
 {
-	bool resumed = after && !strcmp(after, "resume");
 	struct softtape_view view;
 	bool bound;
 	int ret;
@@ -500,55 +554,10 @@ static int work_awake(struct record *record, const char *after)
 	return record->final ? 0 : -EAGAIN;
 }
 
-static int work_once(struct record *record, const char *after)
+static void record_free(struct record *record)
 {
-	struct pci_dev *owner = record->owner;
-	int ret = -EAGAIN;
-	u8 locked;
-
-	if (!device_is_registered(&owner->dev))
-		return 0;
-
-	if (record->skipped)
-		return work_skipped(record);
-
-	if (!wake(owner) || !trylock_functions(owner, &locked))
-		goto out_sleep;
-
-	mutex_lock(&record->lock);
-	ret = record->dead ? 0 : work_awake(record, after);
-	mutex_unlock(&record->lock);
-	unlock_functions(owner, locked);
-
-out_sleep:
-	let_sleep(owner);
-	return ret;
-}
-
-static void record_work(struct work_struct *work)
-{
-	struct record *record = container_of(work, struct record, work.work);
-	const char *after;
-	int ret;
-
-	spin_lock(&records_lock);
-	after = record->after;
-	record->after = NULL;
-	spin_unlock(&records_lock);
-
-	pci_lock_rescan_remove();
-	ret = work_once(record, after);
-	pci_unlock_rescan_remove();
-
-	if (!ret)
-		return;
-
-	/* Under the lock, so that nothing is queued behind the back of a burial. */
-	mutex_lock(&record->lock);
-	if (!record->dead)
-		queue_work_after(record, after, time_before(jiffies, record->started + RETRY_FAST_FOR) ?
-				 msecs_to_jiffies(RETRY_FAST_MS) : RETRY_SLOW);
-	mutex_unlock(&record->lock);
+	pci_dev_put(record->owner);
+	kfree(record);
 }
 
 static void record_burial(struct work_struct *work)
@@ -556,8 +565,7 @@ static void record_burial(struct work_struct *work)
 	struct record *record = container_of(work, struct record, burial);
 
 	cancel_delayed_work_sync(&record->work);
-	pci_dev_put(record->owner);
-	kfree(record);
+	record_free(record);
 }
 
 /*
@@ -571,6 +579,70 @@ static void bury(struct record *record)
 	mutex_unlock(&record->lock);
 
 	queue_work(workqueue, &record->burial);
+}
+
+static int work_once(struct record *record, const char *after, bool resumed)
+{
+	struct pci_dev *owner = record->owner;
+	struct locked locked;
+	int ret = -EAGAIN;
+
+	/* Removed after the pass over what is already there had found it, and before it was in the list. */
+	if (!device_is_registered(&owner->dev)) {
+		if (unlink_record(record))
+			bury(record);
+		return 0;
+	}
+
+	if (record->skipped)
+		return work_skipped(record);
+
+	if (!wake(owner) || !trylock_functions(owner, &locked))
+		goto out_sleep;
+
+	mutex_lock(&record->lock);
+	ret = record->dead ? 0 : work_awake(record, after, resumed);
+	mutex_unlock(&record->lock);
+	unlock_functions(&locked);
+
+out_sleep:
+	let_sleep(owner);
+	return ret;
+}
+
+static void record_work(struct work_struct *work)
+{
+	struct record *record = container_of(work, struct record, work.work);
+	unsigned long started;
+	const char *after;
+	bool resumed;
+	int ret;
+
+	spin_lock(&records_lock);
+	resumed = record->resumed;
+	after = resumed ? "resume" : record->after;
+	started = record->started;
+	record->resumed = false;
+	record->after = NULL;
+	spin_unlock(&records_lock);
+
+	pci_lock_rescan_remove();
+	ret = work_once(record, after, resumed);
+	pci_unlock_rescan_remove();
+
+	if (!ret)
+		return;
+
+	/* Under the lock, so that nothing is queued behind the back of a burial. */
+	mutex_lock(&record->lock);
+	if (!record->dead) {
+		spin_lock(&records_lock);
+		record->resumed |= resumed;
+		spin_unlock(&records_lock);
+		queue_again(record, after, time_before(jiffies, started + RETRY_FAST_FOR) ?
+			    msecs_to_jiffies(RETRY_FAST_MS) : RETRY_SLOW);
+	}
+	mutex_unlock(&record->lock);
 }
 
 static struct record *record_new(struct pci_dev *pdev, const struct softtape_card *card)
@@ -591,6 +663,7 @@ static struct record *record_new(struct pci_dev *pdev, const struct softtape_car
 	record->card = card;
 	record->skipped = softtape_slot_skipped(&softtape_policy, &address);
 	record->started = jiffies;
+	INIT_LIST_HEAD(&record->node);
 	mutex_init(&record->lock);
 	INIT_DELAYED_WORK(&record->work, record_work);
 	INIT_WORK(&record->burial, record_burial);
@@ -658,12 +731,14 @@ void softtape_record_add(struct pci_dev *pdev, bool late)
 	}
 
 	mutex_lock(&record->lock);
+	if (!link_record(record)) {
+		mutex_unlock(&record->lock);
+		record_free(record);
+		return;
+	}
+
 	if (!late)
 		early(record);
-
-	spin_lock(&records_lock);
-	list_add_tail(&record->node, &records);
-	spin_unlock(&records_lock);
 
 	if (!late || device_trylock(&pdev->dev)) {
 		if (device_is_registered(&pdev->dev))
@@ -671,9 +746,9 @@ void softtape_record_add(struct pci_dev *pdev, bool late)
 		if (late)
 			device_unlock(&pdev->dev);
 	}
+	/* Before the lock is given up: from then on the card may be removed, and a burial ends this work. */
+	mod_delayed_work(workqueue, &record->work, 0);
 	mutex_unlock(&record->lock);
-
-	queue_work_after(record, NULL, 0);
 }
 
 /**
@@ -683,11 +758,17 @@ void softtape_record_add(struct pci_dev *pdev, bool late)
 void softtape_record_bind(struct pci_dev *pdev)
 {
 	struct record *record = record_of(pdev);
+	struct softtape_view view;
 
 	if (!record || record->skipped)
 		return;
 
 	mutex_lock(&record->lock);
+	/* A card that was there before the module, bound before the work came to it: too late for a retrain. */
+	if (!record->capped && !look(record, &view)) {
+		cap_speed(record, &view, true);
+		forbid_d3cold(record);
+	}
 	settle(record, false);
 	conclude(record, "bind");
 	mutex_unlock(&record->lock);
@@ -707,7 +788,7 @@ void softtape_record_bound(struct pci_dev *pdev)
 
 	port = softtape_link_port(pdev);
 	if ((port && !awake(port)) || pdev->current_state == PCI_D3cold) {
-		queue_work_after(record, "bind", 0);
+		queue_event(record, "bind");
 		return;
 	}
 
@@ -727,7 +808,7 @@ void softtape_record_unbound(struct pci_dev *pdev)
 	struct record *record = record_of(pdev);
 
 	if (record && !record->skipped)
-		queue_work_after(record, "unbind", 0);
+		queue_event(record, "unbind");
 }
 
 /**
@@ -738,18 +819,15 @@ void softtape_record_del(struct pci_dev *pdev)
 {
 	struct record *record = record_of(pdev);
 
-	if (!record)
+	if (!record || !unlink_record(record))
 		return;
-
-	spin_lock(&records_lock);
-	list_del(&record->node);
-	spin_unlock(&records_lock);
 
 	if (record->attached)
 		softtape_sysfs_del(pdev);
 
 	mutex_lock(&record->lock);
 	restore_tls(record);
+	permit_d3cold(record);
 	mutex_unlock(&record->lock);
 
 	bury(record);
@@ -768,7 +846,8 @@ void softtape_record_resume(void)
 	list_for_each_entry(record, &records, node) {
 		if (record->skipped)
 			continue;
-		record->after = "resume";
+		record->resumed = true;
+		record->started = jiffies;
 		mod_delayed_work(workqueue, &record->work, 0);
 	}
 	spin_unlock(&records_lock);
@@ -778,14 +857,14 @@ void softtape_record_resume(void)
 static void reapply_tls(struct record *record, const struct softtape_view *now)
 {
 	struct pci_dev *port = softtape_link_port(record->owner);
-	u8 locked;
+	struct locked locked;
 
 	if (!record->tls_ours || now->tls <= record->tls_ours || !trylock_functions(record->owner, &locked))
 		return;
 
 	if (!softtape_link_bound(record->owner))
 		softtape_link_set_tls(port, 0, record->tls_ours);
-	unlock_functions(record->owner, locked);
+	unlock_functions(&locked);
 }
 
 static int verify_locked(struct record *record)
@@ -884,7 +963,7 @@ int softtape_record_init(void)
 static void release(struct record *record)
 {
 	struct pci_dev *owner = record->owner;
-	u8 locked;
+	struct locked locked;
 
 	if (!device_is_registered(&owner->dev))
 		return;
@@ -897,7 +976,7 @@ static void release(struct record *record)
 	if (wake(owner) && trylock_functions(owner, &locked)) {
 		if (!softtape_link_bound(owner))
 			restore_tls(record);
-		unlock_functions(owner, locked);
+		unlock_functions(&locked);
 	}
 	let_sleep(owner);
 	mutex_unlock(&record->lock);
@@ -910,7 +989,7 @@ static struct record *pop(void)
 	spin_lock(&records_lock);
 	record = list_first_entry_or_null(&records, struct record, node);
 	if (record)
-		list_del(&record->node);
+		list_del_init(&record->node);
 	spin_unlock(&records_lock);
 
 	return record;
