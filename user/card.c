@@ -187,7 +187,7 @@ void card_read_link(struct card *card)
 	card_path(card, "config", path, sizeof(path));
 	config.size = read_config(path, byte);
 	card->config_size = config.size;
-	card->gone = config.size && config_is_gone(&config);
+	card->gone = config.size ? config_is_gone(&config) : access(card->syspath, F_OK) != 0;
 	card->flaw = CONFIG_SHORT;
 
 	if (config.size >= CONFIG_SIZE_HEADER && !card->gone)

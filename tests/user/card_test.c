@@ -144,6 +144,18 @@ static void test_gone(void **state)
 	assert_int_equal(card.view.speed, 0);
 }
 
+/* Pulled while somebody looks at it: no file at all is not the same as a file that may not be read. */
+static void test_removed(void **state)
+{
+	struct card card;
+
+	open_card("01:00.0", &card);
+	assert_false(card.gone);
+	umockdev_testbed_remove_device(*state, "/sys/devices/0000:00:1c.0/0000:01:00.0");
+	card_read_link(&card);
+	assert_true(card.gone);
+}
+
 static void test_quirks(void **state)
 {
 	const char *path = "/sys/devices/0000:00:1c.0/0000:01:00.0";
@@ -239,6 +251,7 @@ int main(void)
 		MACHINE_TEST(test_open),
 		MACHINE_TEST(test_link_without_registers),
 		MACHINE_TEST(test_gone),
+		MACHINE_TEST(test_removed),
 		MACHINE_TEST(test_quirks),
 		MACHINE_TEST(test_bars),
 		MACHINE_TEST(test_watch),
