@@ -120,13 +120,17 @@ def unload(vm, *modules):
     vm.ok(f"for m in {' '.join(modules)}; do ! grep -q \"^$m \" /proc/modules || rmmod $m || exit 1; done")
 
 
-def keep_out(vm, *modules):
-    """udev does not load these modules by itself until the next scenario.
+def modprobe_conf(vm, text):
+    """These lines of modprobe.d hold for udev too until the next scenario.
 
     A restart, as udevd 252 does not look at modprobe.d again for `udevadm control --reload`.
     """
-    names = "\\n".join(f"blacklist {m}" for m in modules)
-    vm.ok(f"mkdir -p /run/modprobe.d; printf '{names}\\n' >/run/modprobe.d/test.conf; systemctl restart systemd-udevd")
+    vm.ok(f"mkdir -p /run/modprobe.d; printf '{text}\\n' >/run/modprobe.d/test.conf; systemctl restart systemd-udevd")
+
+
+def keep_out(vm, *modules):
+    """udev does not load these modules by itself until the next scenario."""
+    modprobe_conf(vm, "\\n".join(f"blacklist {m}" for m in modules))
 
 
 # --- registers ---

@@ -8,6 +8,7 @@
  * nothing of softtape. No interrupt, no hot-plug slot, no memory behind BAR0.
  */
 #include <linux/debugfs.h>
+#include <linux/delay.h>
 #include <linux/ioport.h>
 #include <linux/list.h>
 #include <linux/module.h>
@@ -206,6 +207,9 @@ module_param(domain, uint, 0444);
 static bool mem = true;
 module_param(mem, bool, 0444);
 MODULE_PARM_DESC(mem, "the bridge has a window for BAR0");
+static unsigned int bind_delay_ms;
+module_param(bind_delay_ms, uint, 0444);
+MODULE_PARM_DESC(bind_delay_ms, "time between the card's ADD event and the core's leave to bind it");
 
 /* Registers, link and log; config accesses come in any context. */
 static DEFINE_RAW_SPINLOCK(lock);
@@ -604,6 +608,8 @@ static int __init fakehost_init(void)
 	ret = pci_scan_root_bus_bridge(bridge);
 	if (!ret) {
 		pci_assign_unassigned_bus_resources(bridge->bus);
+		if (bind_delay_ms)
+			msleep(bind_delay_ms);
 		pci_bus_add_devices(bridge->bus);
 	}
 	pci_unlock_rescan_remove();

@@ -287,14 +287,12 @@ static void gpu_hide(struct gpu *gpu)
 	device_destroy(&nvidia_class, MKDEV(NV_MAJOR, gpu->minor));
 }
 
-static int nvidia_probe(struct pci_dev *pdev, const struct pci_device_id *id)
+static int gpu_start(struct pci_dev *pdev)
 {
 	const struct failure *failure;
 	struct gpu *gpu;
 	int ret;
 
-	atomic_inc(&nr_probed);
-	wake_up(&probed_wait);
 	if (probe_delay_ms)
 		msleep(probe_delay_ms);
 
@@ -320,13 +318,25 @@ static int nvidia_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 		link_aspm_on(pdev);
 	pci_set_drvdata(pdev, gpu);
 	gpu_show(gpu);
-	atomic_inc(&nr_bound);
 	return 0;
 
 err_minor_put:
 	minor_put(gpu);
 err_free_gpu:
 	kfree(gpu);
+	return ret;
+}
+
+/* Counted when it is over: who waits for nr_probed reads nr_bound next. */
+static int nvidia_probe(struct pci_dev *pdev, const struct pci_device_id *id)
+{
+	int ret = gpu_start(pdev);
+
+	if (!ret)
+		atomic_inc(&nr_bound);
+	smp_mb__before_atomic();
+	atomic_inc(&nr_probed);
+	wake_up(&probed_wait);
 	return ret;
 }
 

@@ -113,6 +113,17 @@ def driver_does_not_come(vm):
 
 
 @scenario()
+def driver_before_card(vm):
+    """a driver that is loaded before the kernel lets it have the card, and is slow to probe it: waited for, bound"""
+    guest.on_plug(vm, "bind-only")
+    guest.modprobe_conf(vm, "options nvidia probe_delay_ms=1000")
+    vm.ok("modprobe fakehost bind_delay_ms=2000")
+    guest.settle(vm)
+    result = guest.wait_check(vm, "4b4b:01:00.0")
+    expect(result["verdict"] == "pass" and result["cards"][0]["driver"] == "nvidia", f"not bound: {result['findings']}")
+
+
+@scenario()
 def driver_refuses_card(vm):
     """driver branch too new, or the open flavour: named, with the reason"""
     vm.ok("printf 'on_plug = quick\\ndriver_wait = 3\\n' >/etc/softtape.conf")
