@@ -389,18 +389,24 @@ class Vm:
                 spec += f",mem-reserve=32M,pref64-reserve={4 * self.boot.bar1_mib}M,io-reserve=0"
             yield from ("-device", spec)
 
-    def _args(self):
+    def _system(self):
+        """(kernel, its command line, QEMU's options for the root file system)."""
         root = guest_image()
-        cmdline = "root=/dev/nvme0n1 rw console=ttyS0 ignore_loglevel printk.devkmsg=on panic=-1 oops=panic " \
-                  "systemd.show_status=0 no_console_suspend tsc=unstable " + self.boot.cmdline
+        return root["vmlinuz"], "root=/dev/nvme0n1 rw printk.devkmsg=on systemd.show_status=0", \
+            ["-drive", f"if=none,id=root,format=raw,snapshot=on,file={root['path']}",
+             "-device", "nvme,serial=root,drive=root,addr=0x4"]
+
+    def _args(self):
+        kernel, cmdline, root = self._system()
+        # no_timer_check: on a busy machine the timer's first ticks come too late for the kernel's test of the IO-APIC.
+        cmdline += " console=ttyS0 ignore_loglevel panic=-1 oops=panic no_console_suspend tsc=unstable no_timer_check " + \
+            self.boot.cmdline
         args = [*qemu(), "-name", self.name, "-nodefaults", "-no-user-config", "-display", "none",
                 "-machine", "q35", "-accel", "tcg,thread=multi", "-smp", "2", "-m", f"{self.boot.memory_mib}M",
                 "-action", "reboot=shutdown", "-qmp", f"unix:{self._run}/qmp,server=on,wait=off",
                 "-chardev", f"file,id=console,path={self.console_path}", "-serial", "chardev:console",
                 "-chardev", f"socket,id=agent,path={self._run}/agent,server=on,wait=off", "-serial", "chardev:agent",
-                "-drive", f"if=none,id=root,format=raw,snapshot=on,file={root['path']}",
-                "-device", "nvme,serial=root,drive=root,addr=0x4",
-                "-kernel", root["vmlinuz"], "-append", cmdline]
+                *root, "-kernel", kernel, "-append", cmdline]
         if self.boot.iommu:
             args += ["-device", "intel-iommu,caching-mode=on"]
             args[args.index("-append") + 1] += " intel_iommu=on"

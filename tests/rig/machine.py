@@ -7,12 +7,13 @@ import sys
 
 from debian import Apt, Missing, need_space, result, run, say
 
-# series: (release, suite, how a kernel's version must begin). Debian moves a backports
+# series: (release, suite, how a kernel's version must begin). "7" is the newest one. Debian moves a backports
 # kernel on without notice, so a series that is gone is said, not silently replaced.
 SERIES = {
 	"5.10": ("bullseye", None, "5.10."),
 	"6.1": ("bookworm", None, "6.1."),
 	"6.12": ("bookworm", "bookworm-backports", "6.12."),
+	"7.2": ("trixie", "trixie-backports", "7.2."),
 	"7": ("trixie", "trixie-backports", "7."),
 }
 FLAVOURS = {"cloud": "cloud-amd64", "generic": "amd64"}
@@ -51,12 +52,23 @@ def qemu():
 def headers(series="6.1", flavour="cloud"):
 	"""(kernel release, its headers packages) of the newest kernel of a series."""
 	release, suite, begin = SERIES[series]
-	debs = Apt(release).closure([f"linux-headers-{FLAVOURS[flavour]}"], suite)
-	for name, *_ in debs:
-		m = re.fullmatch(rf"linux-headers-(\d\S*-{FLAVOURS[flavour]})", name)
-		if m and m[1].startswith(begin) and ("cloud" in m[1]) == (flavour == "cloud"):
-			return m[1], [d for d in debs if re.match(r"linux-(headers|kbuild|compiler)-\d", d[0])]
+	apt = Apt(release)
+	for package in [f"linux-headers-{FLAVOURS[flavour]}", *named_headers(apt, begin, flavour)]:
+		debs = apt.closure([package], suite)
+		for name, *_ in debs:
+			m = re.fullmatch(rf"linux-headers-(\d\S*-{FLAVOURS[flavour]})", name)
+			if m and m[1].startswith(begin) and ("cloud" in m[1]) == (flavour == "cloud"):
+				return m[1], [d for d in debs if re.match(r"linux-(headers|kbuild|compiler)-\d", d[0])]
 	raise Missing(f"the mirror has no {series} kernel any more ({suite or release})")
+
+
+def named_headers(apt, begin, flavour):
+	"""Headers packages of kernels that the release's newest one has left behind, newest first."""
+	apt.update()
+	names = apt.run("apt-cache", "pkgnames", f"linux-headers-{begin}").split()
+	fits = [n for n in names if re.fullmatch(rf"linux-headers-[\d.]+\S*?-?{FLAVOURS[flavour]}", n)
+		and ("cloud" in n) == (flavour == "cloud")]
+	return sorted(fits, key=lambda n: [int(x) for x in re.findall(r"\d+", n)], reverse=True)
 
 
 def image_debs(apt, series, release):
@@ -90,24 +102,34 @@ def kernel(series="6.1", flavour="cloud"):
 		"config": pick(f"{root}/boot/config-{rel}", f"{mods}/config")}
 
 
-def checkpatch():
-	"""Folder with the kernel's checkpatch.pl and its word lists, out of Debian's kernel source."""
-	apt, source = Apt("bookworm"), "linux-source-6.1"
-	wanted = ["checkpatch.pl", "spelling.txt", "const_structs.checkpatch"]
+def source_files(name, series, members):
+	"""Folder with some files of Debian's kernel source of a series, paths below the source tree's top."""
+	release, suite, begin = SERIES[series]
+	apt = Apt(release)
 
 	def resolve():
-		return {"debs": [d for d in apt.closure([source]) if d[0] == source]}
+		package = f"linux-source-{begin.rstrip('.')}"
+		if series == "7":
+			package = "linux-source-" + ".".join(headers(series)[0].split(".")[:2])
+		return {"debs": [d for d in apt.closure([package], suite) if d[0] == package]}
 
 	def build(path, found):
-		need_space(300, "checkpatch")
+		need_space(300, f"the kernel source for {name}")
 		deb, = apt.fetch(found["debs"])
+		package = found["debs"][0][0]
 		path.mkdir()
 		run(["sh", "-c", """dpkg-deb --fsys-tarfile "$1" | tar -xO "./usr/src/$2.tar.xz" |
-			tar -xJC "$3" --strip-components=2 $(for f in $4; do echo "$2/scripts/$f"; done)""",
-		     "sh", deb, source, path, " ".join(wanted)], "unpacking checkpatch")
+			tar -xJC "$3" --strip-components=1 $(for f in $4; do echo "$2/$f"; done)""",
+		     "sh", deb, package, path, " ".join(members)], f"unpacking {name}")
 		deb.unlink()
 
-	return result("checkpatch", wanted, resolve, build)["path"]
+	return result(name, [series, members], resolve, build)["path"]
+
+
+def checkpatch():
+	"""Folder with the kernel's checkpatch.pl and its word lists, out of Debian's kernel source."""
+	names = ["checkpatch.pl", "spelling.txt", "const_structs.checkpatch"]
+	return source_files("checkpatch", "6.1", [f"scripts/{n}" for n in names]) + "/scripts"
 
 
 if __name__ == "__main__":
