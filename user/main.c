@@ -81,6 +81,22 @@ static const struct command commands[] = {
 	{ "explain", "[code]", "what a finding means and what helps", 0, explain_run, explain_print },
 };
 
+/* Ends an option's line with the commands that know it; the shell completions are made from this. */
+static void print_users(unsigned int bit)
+{
+	const char *separator = " [";
+	size_t i;
+
+	for (i = 1; i < ARRAY_SIZE(commands); i++) {
+		if (!(commands[i].options & bit))
+			continue;
+		printf("%s%s", separator, commands[i].name);
+		separator = " ";
+	}
+
+	puts(separator[1] ? "" : "]");
+}
+
 static void print_help(void)
 {
 	char left[64];
@@ -96,12 +112,13 @@ static void print_help(void)
 		printf("  %-22s %s\n", left, commands[i].help);
 	}
 
-	puts("\nOptions:");
+	puts("\nOptions, in brackets the commands they go with:");
 	for (i = 0; i < ARRAY_SIZE(option_table); i++) {
 		snprintf(left, sizeof(left), "%s--%s%s%s", option_table[i].letter == 'F' ? "-F, " :
 			 option_table[i].letter == 'h' ? "-h, " : "", option_table[i].name,
 			 option_table[i].argument ? " " : "", option_table[i].argument ? option_table[i].argument : "");
-		printf("  %-22s %s\n", left, option_table[i].help);
+		printf("  %-22s %s", left, option_table[i].help);
+		print_users(option_table[i].bit);
 	}
 
 	puts("\nExit status: 0 pass, 1 fault, 2 usage or unreadable input, 3 not testable, 4 hung or lost, 5 degraded.\n"
