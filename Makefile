@@ -30,15 +30,46 @@ FILES = \
 	$(BUILD)/70-softtape.rules:$(PREFIX)/lib/udev/rules.d/70-softtape.rules:644 \
 	udev/softtape@.service:$(PREFIX)/lib/systemd/system/softtape@.service:644 \
 	udev/softtape.tmpfiles:$(PREFIX)/lib/tmpfiles.d/softtape.conf:644 \
-	udev/modules-load.conf:$(PREFIX)/lib/modules-load.d/softtape.conf:644
+	udev/modules-load.conf:$(PREFIX)/lib/modules-load.d/softtape.conf:644 \
+	packaging/kernel-hook:/etc/kernel/postinst.d/dkms-softtape:755 \
+	packaging/kernel-hook:/etc/kernel/header_postinst.d/dkms-softtape:755 \
+	packaging/initramfs-hook:$(INITRAMFS_HOOKS)/softtape:755 \
+	$(BUILD)/man/softtape.1:$(PREFIX)/share/man/man1/softtape.1:644 \
+	$(BUILD)/man/softtape.4:$(PREFIX)/share/man/man4/softtape.4:644 \
+	$(BUILD)/man/softtape.conf.5:$(PREFIX)/share/man/man5/softtape.conf.5:644 \
+	$(BUILD)/completions/bash:$(PREFIX)/share/bash-completion/completions/softtape:644 \
+	$(BUILD)/completions/zsh:$(ZSH_FUNCTIONS)/_softtape:644 \
+	$(BUILD)/completions/fish:$(PREFIX)/share/fish/vendor_completions.d/softtape.fish:644
+
+# Two that are searched elsewhere for a package than for an administrator.
+PACKAGED := $(filter /usr,$(PREFIX))
+INITRAMFS_HOOKS ?= $(if $(PACKAGED),/usr/share,/etc)/initramfs-tools/hooks
+ZSH_FUNCTIONS ?= $(PREFIX)/share/zsh/$(if $(PACKAGED),vendor-completions,site-functions)
 
 install_one = install -D -m $(word 3,$(1)) $(word 1,$(1)) $(DESTDIR)$(word 2,$(1))
 
 export DESTDIR PREFIX KDIR V VERSION
 
+PAGES := $(patsubst man/%.scd,$(BUILD)/man/%,$(wildcard man/*.scd))
+COMPLETIONS := $(addprefix $(BUILD)/completions/,bash zsh fish)
+
 .PHONY: helper
-helper: $(BUILD)/70-softtape.rules ## build the program user/softtape and the udev rule; needs no kernel headers (default target)
+helper: program $(BUILD)/70-softtape.rules $(PAGES) $(COMPLETIONS) ## build the program, its man pages and completions, the udev rule; needs no kernel headers (default target)
+
+.PHONY: program
+program: ## build the program user/softtape alone
 	$(Q)+$(MAKE) --no-print-directory -C user
+
+user/softtape: program ;
+
+# What the program knows about itself ends up in both.
+$(BUILD)/man/%: man/%.scd scripts/man scripts/cards kmod/card_list.h dkms.conf user/softtape
+	$(Q)mkdir -p $(@D)
+	$(Q)scripts/man $< > $@.new && mv $@.new $@
+
+$(COMPLETIONS): $(BUILD)/completions/%: scripts/completions user/softtape
+	$(Q)mkdir -p $(@D)
+	$(Q)user/softtape --help | scripts/completions $* > $@.new && mv $@.new $@
 
 $(BUILD)/70-softtape.rules: udev/70-softtape.rules.in kmod/card_list.h scripts/cards
 	$(Q)mkdir -p $(BUILD)
@@ -62,18 +93,18 @@ demo: ## show the whole story on an emulated card in a virtual machine; CARD=FIL
 	$(Q)tests/boot/demo $(if $(CARD),"$(CARD)")
 
 .PHONY: test
-test: ## everything that CI runs: static gates, unit tests, cases, DKMS builds and install, virtual machine scenarios
+test: ## everything that CI runs: static gates, unit tests, cases, DKMS builds and install, packages, virtual machine scenarios
 	$(Q)scripts/deps test
-	$(Q)scripts/test check user dkms boot
+	$(Q)scripts/test check user dkms packages boot
 
 .PHONY: check
 check: ## the static gates alone: warnings, sparse, checkpatch, clang-tidy, cppcheck, shellcheck, house rules
 	$(Q)scripts/check
 
 .PHONY: prove
-prove: ## what takes too long for CI: every kernel of the DKMS builds, every scenario, full lengths
+prove: ## what takes too long for CI: every kernel of the DKMS builds, packages in clean trees, every scenario, full lengths
 	$(Q)scripts/deps test
-	$(Q)PROVE=1 scripts/test check user dkms boot
+	$(Q)PROVE=1 scripts/test check user dkms packages boot
 
 .PHONY: bench
 bench: helper ## sizes of the module and the helper; KDIR= as for module
@@ -111,6 +142,10 @@ endif
 install-files: dkms-tree ## only copy the files, below DESTDIR if given; build the helper first
 	$(Q)set -e; $(foreach f,$(FILES),$(call install_one,$(subst :, ,$(f)));)
 	$(Q)test -e $(DESTDIR)/etc/softtape.conf || install -D -m 644 udev/softtape.conf $(DESTDIR)/etc/softtape.conf
+
+.PHONY: deb
+deb: ## build the Debian packages softtape and softtape-dkms into build/deb
+	$(Q)scripts/deb
 
 .PHONY: dkms-tree
 dkms-tree: ## only copy the DKMS sources to DESTDIR/usr/src/softtape-VERSION

@@ -16,12 +16,17 @@ from machine import headers, image_debs
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 BUILD = ["dkms", "make", "gcc", "libc6-dev", "kmod", "procps"]
 GUEST = ["openssl", "systemd", "systemd-sysv", "udev", "pciutils", "util-linux", "pkg-config",
-	 "libudev-dev", "libkmod-dev", "libjson-c-dev", "libsmartcols-dev", "libinih-dev", "libsystemd-dev"]
+	 "libudev-dev", "libkmod-dev", "libjson-c-dev", "libsmartcols-dev", "libinih-dev", "libsystemd-dev", "scdoc"]
+# What our packages depend on, and what a host has anyway.
+HOST = ["pahole", "libinih1", "libjson-c5", "libkmod2", "libsmartcols1", "libsystemd0", "libudev1", "systemd", "udev",
+	"initramfs-tools", "linux-base"]
 # name: (release, series of the kernel and headers in it, packages)
 TREES = {
 	"guest": ("bookworm", "6.1", BUILD + ["pahole"] + GUEST),
 	"trixie": ("trixie", "7", BUILD + ["pahole"]),
 	"bullseye": ("bullseye", "5.10", BUILD),
+	"clean-12": ("bookworm", "6.1", BUILD + HOST),
+	"clean-13": ("trixie", "7", BUILD + HOST),
 }
 # Units that only cost boot time in a guest without clock, network or terminals.
 MASK = """apt-daily.timer apt-daily-upgrade.timer dpkg-db-backup.timer e2scrub_all.timer e2scrub_reap.service
@@ -107,7 +112,7 @@ def source_files():
 		top, *rest = name.split("/")
 		if top == "tests":
 			return rest and rest[0] in ("guest", "fake")
-		return top not in (".ci", ".git", "build", "README.md", ".gitignore")
+		return top not in (".ci", ".git", "build", "debian", "examples", ".gitignore") and not top.endswith(".md")
 	return sorted(n for n in names if n and counts(n) and (SOURCE / n).is_file())
 
 
