@@ -16,16 +16,17 @@ class Scenario:
     run: Callable
     boot: Boot
     alone: bool
+    prove: bool
 
 
-def scenario(boot=Boot(), alone=False):
+def scenario(boot=Boot(), alone=False, prove=False):
     """Makes a scenario of a function: its name with dashes, the first line of its docstring.
 
     Scenarios with equal @boot may get a guest that others have used, reset by guest.reset();
-    @alone asks for a fresh one.
+    @alone asks for a fresh one. @prove keeps it out of `run all` unless PROVE is set.
     """
     def register(run):
         name = run.__name__.replace("_", "-")
-        ALL[name] = Scenario(name, run.__doc__.splitlines()[0], run, boot, alone)
+        ALL[name] = Scenario(name, run.__doc__.splitlines()[0], run, boot, alone, prove)
         return run
     return register

@@ -41,6 +41,7 @@ HERE = Path(__file__).resolve().parent
 TOP = HERE.parent.parent
 sys.path.insert(0, str(HERE.parent / "rig"))
 
+import secure  # noqa: E402
 from machine import qemu  # noqa: E402
 from tree import image  # noqa: E402
 
@@ -335,6 +336,7 @@ class Boot:
     port_room: bool = True	# bridge windows that hold a card
     bar1_mib: int = 64
     iommu: bool = False		# an Intel IOMMU, switched on
+    secure: bool = False	# UEFI with Secure Boot on, Debian's shim, boot loader and kernel
     memory_mib: int = 1024
 
 
@@ -401,15 +403,20 @@ class Vm:
         # no_timer_check: on a busy machine the timer's first ticks come too late for the kernel's test of the IO-APIC.
         cmdline += " console=ttyS0 ignore_loglevel panic=-1 oops=panic no_console_suspend tsc=unstable no_timer_check " + \
             self.boot.cmdline
+        if self.boot.iommu:
+            cmdline += " intel_iommu=on"
         args = [*qemu(), "-name", self.name, "-nodefaults", "-no-user-config", "-display", "none",
                 "-machine", "q35", "-accel", "tcg,thread=multi", "-smp", "2", "-m", f"{self.boot.memory_mib}M",
                 "-action", "reboot=shutdown", "-qmp", f"unix:{self._run}/qmp,server=on,wait=off",
                 "-chardev", f"file,id=console,path={self.console_path}", "-serial", "chardev:console",
                 "-chardev", f"socket,id=agent,path={self._run}/agent,server=on,wait=off", "-serial", "chardev:agent",
-                *root, "-kernel", kernel, "-append", cmdline]
+                *root]
+        if self.boot.secure:
+            args += secure.args(self._run, kernel, cmdline)
+        else:
+            args += ["-kernel", kernel, "-append", cmdline]
         if self.boot.iommu:
             args += ["-device", "intel-iommu,caching-mode=on"]
-            args[args.index("-append") + 1] += " intel_iommu=on"
         if self.boot.native:
             args += ["-global", "ICH9-LPC.acpi-pci-hotplug-with-bridge-support=off"]
         return args + list(self._port_args())
@@ -576,6 +583,19 @@ class Vm:
             return next((line for line in text.split("\n") if re.search(pattern, line)), None)
         return poll_until(check, seconds, f"kernel log line {pattern!r}")
 
+    def wait_text(self, text, seconds=60, mark=0):
+        """Waits for a text on the console, in a line that may not have ended; returns the position behind it."""
+        def check():
+            self.alive()
+            at = self.console().find(text, mark)
+            return at >= 0 and at + len(text)
+        return poll_until(check, seconds, f"{text!r} on the console")
+
+    def type(self, *keys):
+        """Presses keys of the machine's keyboard, by QEMU's names: "a", "ret", "down"."""
+        for key in keys:
+            self.qmp.run("send-key", keys=[{"type": "qcode", "data": key}])
+
     # -- power --
 
     def suspend(self, seconds=120):
@@ -587,10 +607,12 @@ class Vm:
         status, text = job.wait()
         expect(status == 0, f"suspend: {text}")
 
-    def reboot(self, seconds=BOOT_SECONDS):
-        """Reboots the guest and waits until it is up again."""
+    def reboot(self, seconds=BOOT_SECONDS, meanwhile=None):
+        """Reboots the guest and waits until it is up again; @meanwhile() is called in between."""
         self.qmp.run("set-action", reboot="reset")
         self.start("systemctl reboot")
+        if meanwhile:
+            meanwhile()
         boot_id = self.agent.wait_ready(seconds)
         expect(boot_id != self.boot_id, "the guest has not rebooted")
         self.qmp.run("set-action", reboot="shutdown")

@@ -49,6 +49,21 @@ def qemu():
 		"-L", f"{root}/usr/share/qemu", "-L", f"{root}/usr/share/seabios"]
 
 
+def secure_boot():
+	"""Folder with a firmware that enforces Secure Boot with Microsoft's keys, and what Debian's signed way of booting is made of."""
+	ours = {"bookworm": ["shim-signed", "shim-helpers-amd64-signed", "grub-efi-amd64-signed"], "trixie": ["ovmf"]}
+
+	def resolve():
+		return {"debs": {name: [d for d in Apt(name).closure(packages) if d[0] in packages]
+				 for name, packages in ours.items()}}
+
+	def build(path, found):
+		need_space(100, "the firmware")
+		unpack([file for name, debs in found["debs"].items() for file in Apt(name).fetch(debs)], path)
+
+	return result("secure-boot", ours, resolve, build)["path"]
+
+
 def headers(series="6.1", flavour="cloud"):
 	"""(kernel release, its headers packages) of the newest kernel of a series."""
 	release, suite, begin = SERIES[series]

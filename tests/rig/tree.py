@@ -16,7 +16,7 @@ from machine import headers, image_debs
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 BUILD = ["dkms", "make", "gcc", "libc6-dev", "kmod", "procps"]
 GUEST = ["openssl", "systemd", "systemd-sysv", "udev", "pciutils", "util-linux", "pkg-config",
-	 "libudev-dev", "libkmod-dev", "libjson-c-dev", "libsmartcols-dev", "libinih-dev", "libsystemd-dev", "scdoc"]
+	 "libudev-dev", "libkmod-dev", "libjson-c-dev", "libsmartcols-dev", "libinih-dev", "libsystemd-dev", "scdoc", "mokutil"]
 # What our packages depend on, and what a host has anyway.
 HOST = ["pahole", "libinih1", "libjson-c5", "libkmod2", "libsmartcols1", "libsystemd0", "libudev1", "systemd", "udev",
 	"initramfs-tools", "linux-base"]
@@ -41,8 +41,9 @@ ln -s /proc/self/fd $t/dev/fd
 exec env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/ LC_ALL=C chroot $t "$@"
 """
 
-# Of the stock modules only what a card's driver may need: udev would load others for QEMU's devices, seconds of boot.
-STOCK_MODULES = """set -e; find "$1/lib/modules/$2" -name '*.ko*' ! -path '*/drivers/pci/*' ! -path '*/vfio/*' ! -path '*/virt/lib/*' -delete
+# Of the stock modules only what a card's driver may need, and the firmware's variables: udev would load others for QEMU's
+# devices, seconds of boot.
+STOCK_MODULES = """set -e; find "$1/lib/modules/$2" -name '*.ko*' ! -path '*/drivers/pci/*' ! -path '*/vfio/*' ! -path '*/virt/lib/*' ! -path '*/efivarfs/*' -delete
 	PATH=$PATH:/usr/sbin:/sbin; depmod -b "$1" "$2"
 """
 
