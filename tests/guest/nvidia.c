@@ -334,7 +334,7 @@ static int nvidia_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 
 	if (!ret)
 		atomic_inc(&nr_bound);
-	smp_mb__before_atomic();
+	smp_mb__before_atomic();	/* nr_bound before nr_probed */
 	atomic_inc(&nr_probed);
 	wake_up(&probed_wait);
 	return ret;
