@@ -102,9 +102,9 @@ check: ## the static gates alone: warnings, sparse, checkpatch, clang-tidy, cppc
 	$(Q)scripts/check
 
 .PHONY: prove
-prove: ## what takes too long for CI: every kernel of the DKMS builds, packages in clean trees, every scenario, full lengths
+prove: ## what takes too long for CI: every kernel of the DKMS builds, packages in clean trees, Slurm and the node exporter, every scenario, full lengths
 	$(Q)scripts/deps test
-	$(Q)PROVE=1 scripts/test check user dkms packages boot
+	$(Q)PROVE=1 scripts/test check user dkms packages fleet boot
 
 .PHONY: bench
 bench: helper ## sizes of the module and the helper; KDIR= as for module

@@ -25,6 +25,8 @@ TREES = {
 	"guest": ("bookworm", "6.1", BUILD + ["pahole"] + GUEST),
 	"trixie": ("trixie", "7", BUILD + ["pahole"]),
 	"bullseye": ("bullseye", "5.10", BUILD),
+	"fleet": ("bookworm", "6.1", ["libinih1", "libjson-c5", "libkmod2", "libsmartcols1", "libsystemd0", "libudev1", "iproute2", "hostname", "mount",
+		  "slurmctld", "slurmd", "slurm-client", "munge", "prometheus", "prometheus-node-exporter", "curl"]),
 	"clean-12": ("bookworm", "6.1", BUILD + HOST),
 	"clean-13": ("trixie", "7", BUILD + HOST),
 }
