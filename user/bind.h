@@ -56,6 +56,7 @@ enum bind { BIND_READY, BIND_WAIT, BIND_NEVER };
 enum bind bind_decide(const struct bind_facts *facts, bool waited, const char *bdf, struct finding *ret_finding);
 void bind_no_space(const struct bind_facts *facts, const char *bdf, struct finding *ret_finding);
 void bind_facts_read(const struct card *card, struct bind_facts *ret_facts);
+void bind_firmware_read(struct bind_facts *facts);
 bool bind_driver_simulated(void);
 void bind_log_line(const char *line, const char *bdf, int *after_address, struct bind_facts *facts);
 

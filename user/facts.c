@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include "bind.h"
+#include "host.h"
+#include "klog.h"
 
 #define SECURE_BOOT_VARIABLE "/sys/firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c"
 
@@ -81,6 +83,20 @@ static bool take_install_line(struct kmod_ctx *ctx, struct kmod_module *module, 
 	return found;
 }
 
+/* The modules of the running kernel, on the machine itself or below a test's root. */
+static struct kmod_ctx *modules_of_kernel(void)
+{
+	char release[128], folder[160], path[HOST_PATH_MAX];
+
+	if (!host_root()[0])
+		return kmod_new(NULL, NULL);
+
+	host_release(release, sizeof(release));
+	snprintf(folder, sizeof(folder), "/lib/modules/%s", release);
+	host_path(folder, path, sizeof(path));
+	return kmod_new(path, NULL);
+}
+
 static void read_module(const struct card *card, struct bind_facts *facts)
 {
 	struct kmod_list *list = NULL, *entry;
@@ -91,7 +107,7 @@ static void read_module(const struct card *card, struct bind_facts *facts)
 	if (util_read(path, modalias, sizeof(modalias)))
 		return;
 
-	ctx = kmod_new(NULL, NULL);
+	ctx = modules_of_kernel();
 	if (!ctx)
 		return;
 
@@ -155,7 +171,11 @@ static void read_bars(const struct card *card, struct bind_facts *facts)
 			len += (size_t)snprintf(facts->bar + len, sizeof(facts->bar) - len, "%sBAR %d", len ? ", " : "", bar);
 }
 
-static void read_firmware(struct bind_facts *facts)
+/**
+ * bind_firmware_read - look whether firmware and kernel refuse modules
+ * @facts:	.secure_boot and .lockdown are set
+ */
+void bind_firmware_read(struct bind_facts *facts)
 {
 	char text[128];
 	int fd CLEANUP_CLOSE = open(SECURE_BOOT_VARIABLE, O_RDONLY | O_CLOEXEC);
@@ -219,32 +239,24 @@ void bind_log_line(const char *line, const char *bdf, int *after_address, struct
 		util_copy(facts->log_open, sizeof(facts->log_open), line);
 }
 
-/* One record per read, the message behind the first semicolon, more lines with keys behind it (Documentation/ABI/dev-kmsg). */
+struct log_reader {
+	const char *bdf;
+	int after_address;
+	struct bind_facts *facts;
+};
+
+static void take_line(const char *line, void *data)
+{
+	struct log_reader *reader = data;
+
+	bind_log_line(line, reader->bdf, &reader->after_address, reader->facts);
+}
+
 static void read_log(const struct card *card, struct bind_facts *facts)
 {
-	int fd CLEANUP_CLOSE = open("/dev/kmsg", O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-	char record[8192], *line;
-	int after_address = 0;
-	ssize_t n;
+	struct log_reader reader = { .bdf = card->bdf, .facts = facts };
 
-	if (fd < 0)
-		return;
-
-	for (;;) {
-		n = read(fd, record, sizeof(record) - 1);
-		/* Overwritten while we read: the next read goes on with what is left. */
-		if (n < 0 && (errno == EPIPE || errno == EINTR))
-			continue;
-		if (n <= 0)
-			return;
-
-		record[n] = '\0';
-		line = strchr(record, ';');
-		if (!line)
-			continue;
-		line[strcspn(line, "\n")] = '\0';
-		bind_log_line(line + 1, card->bdf, &after_address, facts);
-	}
+	klog_each(take_line, &reader);
 }
 
 /**
@@ -261,7 +273,7 @@ void bind_facts_read(const struct card *card, struct bind_facts *ret_facts)
 	read_loaded(&facts);
 	read_module(card, &facts);
 	read_bars(card, &facts);
-	read_firmware(&facts);
+	bind_firmware_read(&facts);
 	read_log(card, &facts);
 	*ret_facts = facts;
 }

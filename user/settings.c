@@ -8,7 +8,7 @@
 #include <libkmod.h>
 #include <stdlib.h>
 
-#include "util.h"
+#include "host.h"
 
 #define PARAMETERS	"/sys/module/softtape/parameters"
 
@@ -78,6 +78,19 @@ static bool set_driver_wait(struct settings *settings, const char *value)
 	return parse_number(value, 0, 3600, &settings->driver_wait_s);
 }
 
+static bool set_expected_cards(struct settings *settings, const char *value)
+{
+	unsigned int number;
+
+	settings->expected_cards = -1;
+	if (!value[0])
+		return true;
+	if (!parse_number(value, 0, 64, &number))
+		return false;
+	settings->expected_cards = (int)number;
+	return true;
+}
+
 static const struct {
 	const char *key;
 	const char *accepts;
@@ -86,6 +99,7 @@ static const struct {
 	{ "on_plug", "quick, standard, bind-only, off", set_on_plug },
 	{ "max_parallel", "1 to 64", set_max_parallel },
 	{ "driver_wait", "0 to 3600 (seconds)", set_driver_wait },
+	{ "expected_cards", "0 to 64", set_expected_cards },
 };
 
 /* Called by inih for each line; 0 makes it remember the line as wrong, the first message is kept. */
@@ -106,7 +120,7 @@ static int take_key(void *data, const char *section, const char *key, const char
 	}
 
 	if (!reader->error[0])
-		snprintf(reader->error, reader->size, "%s: unknown key '%s': there are on_plug, max_parallel, driver_wait",
+		snprintf(reader->error, reader->size, "%s: unknown key '%s': there are on_plug, max_parallel, driver_wait, expected_cards",
 			 reader->file, key);
 	return 0;
 }
@@ -150,10 +164,14 @@ static int read_default(struct reader *reader)
 	int ret = 0;
 	size_t i;
 
-	if (!access(SETTINGS_FILE, F_OK))
-		ret = read_file(reader, SETTINGS_FILE);
+	char file[HOST_PATH_MAX], pattern[HOST_PATH_MAX];
 
-	if (glob(SETTINGS_FILE ".d/*.conf", 0, NULL, &drop_ins))
+	host_path(SETTINGS_FILE, file, sizeof(file));
+	if (!access(file, F_OK))
+		ret = read_file(reader, file);
+
+	host_path(SETTINGS_FILE ".d/*.conf", pattern, sizeof(pattern));
+	if (glob(pattern, 0, NULL, &drop_ins))
 		return ret;
 
 	for (i = 0; !ret && i < drop_ins.gl_pathc; i++)
@@ -173,7 +191,7 @@ static int read_default(struct reader *reader)
  */
 int settings_read(const char *file, struct settings *ret_settings, char *error, size_t size)
 {
-	struct reader reader = { .settings.driver_wait_s = 60, .error = error, .size = size };
+	struct reader reader = { .settings.driver_wait_s = 60, .settings.expected_cards = -1, .error = error, .size = size };
 	int ret;
 
 	error[0] = '\0';

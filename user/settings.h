@@ -25,11 +25,13 @@ enum on_plug {
  * @on_plug:		what `check --on-plug` does
  * @max_parallel:	cards tested at once by everybody together; 0 = quick: all, other levels: 4
  * @driver_wait_s:	how long to wait for the driver, 0 to 3600
+ * @expected_cards:	how many cards there must be, -1 = not said
  */
 struct settings {
 	enum on_plug on_plug;
 	unsigned int max_parallel;
 	unsigned int driver_wait_s;
+	int expected_cards;
 };
 
 int settings_read(const char *file, struct settings *ret_settings, char *error, size_t size);

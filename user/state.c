@@ -70,7 +70,15 @@ static int write_all(int fd, const char *text)
 	return fsync(fd) && errno != EINVAL ? -errno : 0;
 }
 
-static int replace_file(int dir_fd, const char *name, const char *text)
+/**
+ * state_replace_file - write a file so that readers see the old one or the new one
+ * @dir_fd:	its folder
+ * @name:	its name, shorter than ADDRESS_MAX + 8 bytes
+ * @text:	what it holds then
+ *
+ * Return: 0 or a negative errno.
+ */
+int state_replace_file(int dir_fd, const char *name, const char *text)
 {
 	char hidden[ADDRESS_MAX + 32];
 	int fd CLEANUP_CLOSE = -1;
@@ -113,7 +121,7 @@ int state_write(const struct row *row)
 	result.exit = verdict_exit(result.verdict);
 	document = output_document(&result);
 	snprintf(name, sizeof(name), "%s.json", row->card.bdf);
-	ret = replace_file(dir_fd, name, json_object_to_json_string_ext(document, JSON_C_TO_STRING_PRETTY |
+	ret = state_replace_file(dir_fd, name, json_object_to_json_string_ext(document, JSON_C_TO_STRING_PRETTY |
 									JSON_C_TO_STRING_SPACED |
 									JSON_C_TO_STRING_NOSLASHESCAPE));
 	json_object_put(document);

@@ -5,6 +5,7 @@
 
 #include "result.h"
 
+int state_replace_file(int dir_fd, const char *name, const char *text);
 int state_write(const struct row *row);
 int state_read(const char *bdf, struct row *ret_row);
 void state_attach(struct row *row);

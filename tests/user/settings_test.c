@@ -15,12 +15,15 @@ static const struct {
 	struct settings settings;
 	const char *error;	/* part of it */
 } rows[] = {
-	{ "empty", "", 0, { ON_PLUG_QUICK, 0, 60 }, NULL },
-	{ "comments only", "# on_plug = off\n\n; x\n", 0, { ON_PLUG_QUICK, 0, 60 }, NULL },
-	{ "everything", "on_plug = standard\nmax_parallel=2\n  driver_wait = 0\n", 0, { ON_PLUG_STANDARD, 2, 0 }, NULL },
-	{ "last one counts", "on_plug=off\non_plug=bind-only\n", 0, { ON_PLUG_BIND_ONLY, 0, 60 }, NULL },
-	{ "comment behind the value", "on_plug = off ; no tests\n", 0, { ON_PLUG_OFF, 0, 60 }, NULL },
-	{ "as many as the level allows", "max_parallel=2\nmax_parallel =\n", 0, { ON_PLUG_QUICK, 0, 60 }, NULL },
+	{ "empty", "", 0, { ON_PLUG_QUICK, 0, 60, -1 }, NULL },
+	{ "comments only", "# on_plug = off\n\n; x\n", 0, { ON_PLUG_QUICK, 0, 60, -1 }, NULL },
+	{ "everything", "on_plug = standard\nmax_parallel=2\n  driver_wait = 0\n", 0, { ON_PLUG_STANDARD, 2, 0, -1 }, NULL },
+	{ "last one counts", "on_plug=off\non_plug=bind-only\n", 0, { ON_PLUG_BIND_ONLY, 0, 60, -1 }, NULL },
+	{ "comment behind the value", "on_plug = off ; no tests\n", 0, { ON_PLUG_OFF, 0, 60, -1 }, NULL },
+	{ "as many as the level allows", "max_parallel=2\nmax_parallel =\n", 0, { ON_PLUG_QUICK, 0, 60, -1 }, NULL },
+	{ "how many cards there must be", "expected_cards = 6\n", 0, { ON_PLUG_QUICK, 0, 60, 6 }, NULL },
+	{ "no number of cards any more", "expected_cards=6\nexpected_cards=\n", 0, { ON_PLUG_QUICK, 0, 60, -1 }, NULL },
+	{ "a rig without end", "expected_cards=65\n", -1, { 0 }, "accepted are 0 to 64" },
 	{ "unknown value", "on_plug=always\n", -1, { 0 }, "on_plug=always: accepted are quick, standard, bind-only, off" },
 	{ "unknown key", "on_plugs=off\n", -1, { 0 }, "unknown key 'on_plugs'" },
 	{ "inside a section", "[softtape]\non_plug=off\n", -1, { 0 }, "unknown key 'on_plug'" },
@@ -58,6 +61,7 @@ static void test_rows(void **state)
 		assert_row(settings.on_plug == rows[i].settings.on_plug, &rows[i]);
 		assert_row(settings.max_parallel == rows[i].settings.max_parallel, &rows[i]);
 		assert_row(settings.driver_wait_s == rows[i].settings.driver_wait_s, &rows[i]);
+		assert_row(settings.expected_cards == rows[i].settings.expected_cards, &rows[i]);
 	}
 
 	close(fd);
