@@ -20,9 +20,28 @@ enum level {
 	LEVEL_NR,
 };
 
+/* X(enumerator, word): forms a result is printed in, the default first. Which command knows which is in main.c. */
+#define OUTPUTS(X)				\
+	X(OUTPUT_TEXT,		"text")		\
+	X(OUTPUT_JSON,		"json")		\
+	X(OUTPUT_NAGIOS,	"nagios")	\
+	X(OUTPUT_NPD,		"npd")		\
+	X(OUTPUT_PROM,		"prom")		\
+	X(OUTPUT_MAN,		"man")		\
+	X(OUTPUT_TABLE,		"table")	\
+	X(OUTPUT_CATALOG,	"catalog")
+
+enum output_form {
+#define X(id, word) id,
+	OUTPUTS(X)
+#undef X
+	OUTPUT_NR,
+};
+
 /**
  * struct options - the command line as values
  * @json:	the result is to be one JSON document
+ * @output:	form of the result; OUTPUT_JSON sets @json
  * @tree:	list below ports
  * @any:	every NVIDIA display function
  * @force:	test a card that others use
@@ -31,6 +50,12 @@ enum level {
  * @level:	how much to test
  * @wait_s:	seconds to wait for the driver, -1 = as configured
  * @file:	dump to plan for, NULL = this machine
+ * @expect:	how many cards there must be, -1 = not said
+ * @max_age_s:	oldest verdict that counts, -1 = any
+ * @timeout_s:	how long to wait for verdicts, -1 = without end
+ * @to:		file to write to, NULL = the command's own way
+ * @language:	"en" or "zh", NULL = by locale
+ * @compat:	one row for the hardware list instead of an archive
  * @config:	configuration file, NULL = the usual ones
  * @set:	"key=value" of plan, @nr_set of them
  * @card:	what follows the command, @nr_card words
@@ -42,8 +67,15 @@ struct options {
 	bool force;
 	bool on_plug;
 	bool on_unplug;
+	bool compat;
+	enum output_form output;
 	enum level level;
 	int wait_s;
+	int expect;
+	int max_age_s;
+	int timeout_s;
+	const char *to;
+	const char *language;
 	const char *file;
 	const char *config;
 	const char *set[16];
@@ -66,6 +98,8 @@ int check_run(const struct options *options, struct result *result);
 void check_print(const struct options *options, const struct result *result);
 int rescan_run(const struct options *options, struct result *result);
 int status_run(const struct options *options, struct result *result);
+int doctor_run(const struct options *options, struct result *result);
+void doctor_print(const struct options *options, const struct result *result);
 int explain_run(const struct options *options, struct result *result);
 void explain_print(const struct options *options, const struct result *result);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The command explain: what a finding means and what helps, from the one table. */
+/* The command explain: what a finding means and what helps, from the one table, also in the forms documents need. */
 #include <string.h>
 
 #include "command.h"
@@ -65,9 +65,117 @@ int explain_run(const struct options *options, struct result *result)
 	return 0;
 }
 
+/*
+ * Words of one finding for a document. A cause of the self-test says all in one sentence, which is what to do: its row
+ * gives the rest.
+ */
+static struct finding_text text_of(const struct finding *finding, enum finding_language language)
+{
+	struct finding_text text = finding_text(finding->code, language);
+
+	if (finding->evidence[0])
+		text.remedy = language == FINDING_CHINESE ? finding_cause_zh(finding->word) : finding->evidence;
+	return text;
+}
+
+/* scdoc(5) reads these as markup. */
+static void print_scdoc(const char *text)
+{
+	for (; *text; text++) {
+		if (strchr("\\*_<>[]#~|", *text))
+			putchar('\\');
+		putchar(*text);
+	}
+}
+
+static void print_man(const struct finding *finding, enum finding_language language)
+{
+	struct finding_text text = text_of(finding, language);
+	char command[1024];
+
+	finding_template(finding->code, command, sizeof(command));
+	printf("*%s* (%s): ", finding_word(finding), finding_severity_word(finding_info(finding->code)->severity));
+	print_scdoc(text.title);
+	printf("\n\t");
+	print_scdoc(text.cause);
+	putchar(' ');
+	print_scdoc(text.remedy);
+	puts("\n");
+	if (command[0])
+		printf("\t```\n\t%s\n\t```\n\n", command);
+}
+
+static void print_cell(const char *text)
+{
+	for (; *text; text++) {
+		if (*text == '|')
+			putchar('\\');
+		putchar(*text);
+	}
+}
+
+static void print_table_row(const struct finding *finding, enum finding_language language)
+{
+	struct finding_text text = text_of(finding, language);
+	char command[1024];
+
+	finding_template(finding->code, command, sizeof(command));
+	fputs("| ", stdout);
+	print_cell(text.title);
+	printf(" (`%s`) | ", finding_word(finding));
+	print_cell(text.cause);
+	fputs(" | ", stdout);
+	print_cell(text.remedy);
+	if (command[0]) {
+		fputs(" `", stdout);
+		print_cell(command);
+		putchar('`');
+	}
+	puts(" |");
+}
+
+/* The catalog is shown beside the message, which has the evidence and the command for this machine. */
+static void print_catalog(const struct finding *finding, enum finding_language language)
+{
+	struct finding_text text = text_of(finding, language);
+	char id[33];
+
+	finding_message_id(finding_word(finding), id, sizeof(id));
+	printf("-- %s\nSubject: %s [@SOFTTAPE_CODE@]\nDefined-By: softtape\nDocumentation: man:softtape(1)\n\n"
+	       "@SOFTTAPE_BDF@\n\n%s\n%s\n\n    @SOFTTAPE_COMMAND@\n\n", id, text.title, text.cause, text.remedy);
+}
+
+static void print_document(const struct options *options, const struct result *result)
+{
+	static const char *const heads[] = {
+		[FINDING_ENGLISH] = "| symptom (code) | cause | what to do |\n|---|---|---|",
+		[FINDING_CHINESE] = "| 现象（代码） | 原因 | 处理 |\n|---|---|---|",
+	};
+	size_t i;
+
+	if (options->output == OUTPUT_TABLE)
+		puts(heads[output_language()]);
+	for (i = 0; i < result->findings.nr; i++) {
+		const struct finding *finding = &result->findings.item[i];
+		bool wrong = finding_info(finding->code)->severity != FINDING_INFO;
+
+		if (options->output == OUTPUT_MAN)
+			print_man(finding, output_language());
+		else if (options->output == OUTPUT_CATALOG)
+			print_catalog(finding, output_language());
+		else if (wrong && finding->code != FINDING_USAGE)
+			print_table_row(finding, output_language());
+	}
+}
+
 void explain_print(const struct options *options, const struct result *result)
 {
 	size_t i;
+
+	if (options->output != OUTPUT_TEXT) {
+		print_document(options, result);
+		return;
+	}
 
 	for (i = 0; i < result->findings.nr; i++)
 		output_explain(&result->findings.item[i], !options->nr_card);

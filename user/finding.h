@@ -45,7 +45,57 @@
 	X(FINDING_SLOW_COPY,		"slow-copy")		\
 	X(FINDING_INTERRUPTED,		"interrupted")		\
 	X(FINDING_NEEDS_ROOT,		"needs-root")		\
-	X(FINDING_NO_STATE,		"no-state")
+	X(FINDING_NO_STATE,		"no-state")		\
+	X(FINDING_CARD_MISSING,		"card-missing")		\
+	X(FINDING_CARDS_FEWER,		"cards-fewer")		\
+	X(FINDING_NOT_SEEN,		"not-seen")		\
+	X(FINDING_HEADERS,		"headers-missing")	\
+	X(FINDING_DKMS,			"dkms-not-built")	\
+	X(FINDING_SOFTTAPE_REJECTED,	"softtape-rejected")	\
+	X(FINDING_MOK,			"key-not-enrolled")	\
+	X(FINDING_LOCKDOWN,		"kernel-lockdown")	\
+	X(FINDING_STALE,		"module-stale")		\
+	X(FINDING_VERSIONS,		"versions-differ")	\
+	X(FINDING_INITRAMFS,		"initramfs-stale")	\
+	X(FINDING_LATE,			"softtape-late")	\
+	X(FINDING_BOOT_FILES,		"boot-files-missing")	\
+	X(FINDING_BRANCH_OLD,		"branch-too-old")	\
+	X(FINDING_MIXED,		"no-common-driver")	\
+	X(FINDING_NODES,		"nodes-missing")	\
+	X(FINDING_UVM,			"uvm-missing")		\
+	X(FINDING_NODES_DENIED,		"nodes-denied")		\
+	X(FINDING_MISMATCH,		"driver-mismatch")	\
+	X(FINDING_PERSISTENCE,		"persistence-off")	\
+	X(FINDING_CUDA_OLD,		"cuda-too-old")		\
+	X(FINDING_CUDA_NEW,		"cuda-too-new")		\
+	X(FINDING_INIT_FAILED,		"driver-init-failed")	\
+	X(FINDING_POWER_CABLE,		"power-cable")		\
+	X(FINDING_PROBE_NOT_CALLED,	"probe-not-called")	\
+	X(FINDING_WINDOW,		"bridge-window")	\
+	X(FINDING_REMOVED_IN_USE,	"removed-in-use")	\
+	X(FINDING_D3COLD_STUCK,		"power-state-stuck")	\
+	X(FINDING_XID_BUS,		"xid-off-bus")		\
+	X(FINDING_XID_MEMORY,		"xid-memory")		\
+	X(FINDING_XID_APP,		"xid-program")		\
+	X(FINDING_XID,			"xid-card")		\
+	X(FINDING_AER_STORM,		"aer-storm")		\
+	X(FINDING_AER_SOME,		"aer-some")		\
+	X(FINDING_AER_FATAL,		"aer-uncorrected")	\
+	X(FINDING_NARROW,		"link-narrow")		\
+	X(FINDING_PORT_NARROW,		"port-narrow")		\
+	X(FINDING_SLOW_LINK,		"link-slow")		\
+	X(FINDING_SMALL_LINK,		"link-small")		\
+	X(FINDING_POWER_TOOL,		"power-tool")		\
+	X(FINDING_ASPM_POLICY,		"aspm-policy")		\
+	X(FINDING_D_STATE,		"process-stuck")	\
+	X(FINDING_CONTAINER,		"container-no-card")	\
+	X(FINDING_DISPLAY,		"display-on-headless")	\
+	X(FINDING_HOT,			"card-hot")		\
+	X(FINDING_FAN,			"fan-stopped")		\
+	X(FINDING_HOST_MEMORY,		"host-memory")		\
+	X(FINDING_MASTER,		"bus-master-off")	\
+	X(FINDING_STATE_OLD,		"state-too-old")	\
+	X(FINDING_TIMEOUT,		"wait-timeout")
 
 enum finding_code {
 #define X(id, code) id,
@@ -56,6 +106,15 @@ enum finding_code {
 
 enum finding_severity { FINDING_INFO, FINDING_WARNING, FINDING_ERROR };
 
+enum finding_language { FINDING_ENGLISH, FINDING_CHINESE };
+
+/* The words of a row in one language. */
+struct finding_text {
+	const char *title;
+	const char *cause;
+	const char *remedy;
+};
+
 /**
  * struct finding_info - one row of the table
  * @severity:	how much it matters
@@ -64,6 +123,7 @@ enum finding_severity { FINDING_INFO, FINDING_WARNING, FINDING_ERROR };
  * @cause:	why that is so and what follows from it
  * @remedy:	what to do, in words
  * @command:	what to type; {bdf}, {kernel} and {driver} are replaced; empty when there is nothing to type
+ * @zh:		title, cause and remedy in Chinese
  */
 struct finding_info {
 	enum finding_severity severity;
@@ -72,6 +132,7 @@ struct finding_info {
 	const char *cause;
 	const char *remedy;
 	const char *command;
+	struct finding_text zh;
 };
 
 /**
@@ -81,6 +142,7 @@ struct finding_info {
  * @word:	code to print where the row stands for a family (causes of the self-test); empty = the row's own
  * @driver:	driver that {driver} in the command stands for; empty = none
  * @evidence:	what was seen
+ * @command:	what to type on this machine, instead of the row's; empty = the row's
  */
 struct finding {
 	enum finding_code code;
@@ -88,6 +150,7 @@ struct finding {
 	char word[32];
 	char driver[32];
 	char evidence[512];
+	char command[768];
 };
 
 /* A growing list; owned by whoever declared it. */
@@ -100,12 +163,18 @@ struct finding_list {
 const struct finding_info *finding_info(enum finding_code code);
 const char *finding_word(const struct finding *finding);
 bool finding_find(const char *word, enum finding_code *ret_code);
+struct finding_text finding_text(enum finding_code code, enum finding_language language);
+const char *finding_cause_zh(const char *word);
+void finding_message_id(const char *word, char *buf, size_t size);
 const char *finding_severity_word(enum finding_severity severity);
 void finding_command(const struct finding *finding, char *buf, size_t size);
+void finding_template(enum finding_code code, char *buf, size_t size);
 void finding_make(struct finding *ret_finding, enum finding_code code, const char *bdf, const char *format, ...)
 	PRINTF_LIKE(4, 5);
 void finding_add(struct finding_list *list, enum finding_code code, const char *bdf, const char *format, ...)
 	PRINTF_LIKE(4, 5);
+void finding_add_command(struct finding_list *list, enum finding_code code, const char *bdf, const char *command,
+			 const char *format, ...) PRINTF_LIKE(5, 6);
 void finding_append(struct finding_list *list, const struct finding *finding);
 void finding_free(struct finding_list *list);
 

@@ -27,7 +27,6 @@ bool journal_is_output(void)
 #include <systemd/sd-journal.h>
 
 #define MESSAGE_VERDICT	"MESSAGE_ID=5c0f7a0e3e4c4ff0a3a7f1c70b0d6a52"
-#define MESSAGE_FINDING	"MESSAGE_ID=0a6f1f9d0d5b4a0e8a1d6ad2f0d2b7c4"
 
 static int verdict_priority(enum verdict verdict)
 {
@@ -60,10 +59,11 @@ static int severity_priority(enum finding_severity severity)
 static void send_finding(const struct finding *finding, bool simulated)
 {
 	const struct finding_info *info = finding_info(finding->code);
-	char command[1024];
+	char command[1024], id[33];
 
 	finding_command(finding, command, sizeof(command));
-	sd_journal_send(MESSAGE_FINDING, "PRIORITY=%i", severity_priority(info->severity), "SOFTTAPE_BDF=%s", finding->bdf,
+	finding_message_id(finding_word(finding), id, sizeof(id));
+	sd_journal_send("MESSAGE_ID=%s", id, "PRIORITY=%i", severity_priority(info->severity), "SOFTTAPE_BDF=%s", finding->bdf,
 			"SOFTTAPE_CODE=%s", finding_word(finding), "SOFTTAPE_ACTION=%s", info->action,
 			"SOFTTAPE_COMMAND=%s", command, "SOFTTAPE_SIMULATED=%i", simulated,
 			"MESSAGE=%s: %s [%s]: %s; %s", finding->bdf, info->title, finding_word(finding), finding->evidence,

@@ -195,6 +195,16 @@ static struct json_object *findings_array(const struct result *result)
 	return findings;
 }
 
+static struct json_object *facts_object(const struct result *result)
+{
+	struct json_object *facts = json_object_new_object();
+	size_t i;
+
+	for (i = 0; i < result->nr_fact; i++)
+		add_text(facts, result->fact[i].key, result->fact[i].value);
+	return facts;
+}
+
 static bool any_simulated(const struct result *result)
 {
 	size_t i;
@@ -230,6 +240,8 @@ struct json_object *output_document(const struct result *result)
 	add(document, "exit", json_object_new_int(result->exit));
 	add(document, "cards", cards);
 	add(document, "findings", findings_array(result));
+	if (result->nr_fact)
+		add(document, "facts", facts_object(result));
 	return document;
 }
 

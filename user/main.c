@@ -23,6 +23,9 @@ enum {
 	OPTION_JSON = 1u << 10,
 	OPTION_HELP = 1u << 11,
 	OPTION_VERSION = 1u << 12,
+	OPTION_OUTPUT = 1u << 13,
+	OPTION_LANG = 1u << 14,
+	OPTION_EXPECT = 1u << 15,
 	OPTION_EVERYWHERE = OPTION_JSON | OPTION_HELP | OPTION_VERSION,
 };
 
@@ -44,6 +47,9 @@ static const struct {
 	{ "on-plug", 0, NULL, OPTION_ON_PLUG, "for the udev unit: do what on_plug= in " SETTINGS_FILE " says" },
 	{ "on-unplug", 0, NULL, OPTION_ON_UNPLUG, "for the udev unit: note that the card is gone" },
 	{ "config", 0, "FILE", OPTION_CONFIG, "read this configuration instead of " SETTINGS_FILE },
+	{ "expect", 0, "NUMBER", OPTION_EXPECT, "how many cards there must be" },
+	{ "output", 0, "FORM", OPTION_OUTPUT, "another form: json; status: nagios, npd, prom; explain: man, table, catalog" },
+	{ "lang", 0, "LANGUAGE", OPTION_LANG, "en or zh; without it as the locale says" },
 	{ "json", 0, NULL, OPTION_JSON, "print one JSON document" },
 	{ "help", 'h', NULL, OPTION_HELP, "print this text" },
 	{ "version", 0, NULL, OPTION_VERSION, "print the version" },
@@ -78,7 +84,10 @@ static const struct command commands[] = {
 	{ "rescan", "", "let the kernel look for new cards and check them (root)",
 	  OPTION_LEVEL | OPTION_WAIT | OPTION_CONFIG, rescan_run, check_print },
 	{ "status", "[card ...]", "last verdicts", 0, status_run, check_print },
-	{ "explain", "[code]", "what a finding means and what helps", 0, explain_run, explain_print },
+	{ "doctor", "", "why does it not work: symptom, evidence, what to do",
+	  OPTION_ANY | OPTION_EXPECT | OPTION_LANG | OPTION_CONFIG, doctor_run, doctor_print },
+	{ "explain", "[code]", "what a finding means and what helps", OPTION_OUTPUT | OPTION_LANG, explain_run,
+	  explain_print },
 };
 
 /* Ends an option's line with the commands that know it; the shell completions are made from this. */
@@ -199,18 +208,47 @@ static int parse_level(const char *word, struct options *options, struct result 
 			    "--level %s: accepted are quick, standard, long, bind-only", word);
 }
 
-static int parse_wait(const char *text, struct options *options, struct result *result)
+static int parse_output(const char *word, struct options *options, struct result *result)
+{
+	static const char *const words[] = {
+#define X(id, word) [id] = word,
+		OUTPUTS(X)
+#undef X
+	};
+	int i;
+
+	for (i = 0; i < OUTPUT_NR; i++) {
+		if (strcmp(words[i], word))
+			continue;
+		options->output = i;
+		options->json |= i == OUTPUT_JSON;
+		return 0;
+	}
+
+	return command_fail(result, VERDICT_EXIT_USAGE, FINDING_USAGE, NULL, "--output %s: unknown form", word);
+}
+
+static int parse_language(const char *word, struct options *options, struct result *result)
+{
+	if (strcmp(word, "en") && strcmp(word, "zh"))
+		return command_fail(result, VERDICT_EXIT_USAGE, FINDING_USAGE, NULL, "--lang %s: accepted are en, zh", word);
+
+	options->language = word;
+	return 0;
+}
+
+static int parse_number(const char *option, const char *text, long max, int *ret_number, struct result *result)
 {
 	char *end;
-	long seconds;
+	long number;
 
 	errno = 0;
-	seconds = strtol(text, &end, 10);
-	if (errno || end == text || *end || seconds < 0 || seconds > 3600)
-		return command_fail(result, VERDICT_EXIT_USAGE, FINDING_USAGE, NULL,
-				    "--wait-driver %s: accepted are 0 to 3600 (seconds)", text);
+	number = strtol(text, &end, 10);
+	if (errno || end == text || *end || number < 0 || number > max)
+		return command_fail(result, VERDICT_EXIT_USAGE, FINDING_USAGE, NULL, "--%s %s: accepted are 0 to %ld", option, text,
+				    max);
 
-	options->wait_s = (int)seconds;
+	*ret_number = (int)number;
 	return 0;
 }
 
@@ -234,7 +272,9 @@ static int take_option(unsigned int bit, struct options *options, struct result 
 	case OPTION_LEVEL:
 		return parse_level(optarg, options, result);
 	case OPTION_WAIT:
-		return parse_wait(optarg, options, result);
+		return parse_number("wait-driver", optarg, 3600, &options->wait_s, result);
+	case OPTION_EXPECT:
+		return parse_number("expect", optarg, 64, &options->expect, result);
 	case OPTION_FORCE:
 		options->force = true;
 		break;
@@ -247,6 +287,10 @@ static int take_option(unsigned int bit, struct options *options, struct result 
 	case OPTION_CONFIG:
 		options->config = optarg;
 		break;
+	case OPTION_OUTPUT:
+		return parse_output(optarg, options, result);
+	case OPTION_LANG:
+		return parse_language(optarg, options, result);
 	case OPTION_JSON:
 		options->json = true;
 		break;
@@ -301,8 +345,15 @@ static int parse_options(int argc, char **argv, struct options *options, unsigne
 	return ret;
 }
 
-static int check_options(const struct command *command, unsigned int seen, struct result *result)
+static int check_options(const struct command *command, const struct options *options, unsigned int seen,
+			 struct result *result)
 {
+	/* Text and JSON go with everything. */
+	static const char *const form_command[OUTPUT_NR] = {
+		[OUTPUT_NAGIOS] = "status", [OUTPUT_NPD] = "status", [OUTPUT_PROM] = "status",
+		[OUTPUT_MAN] = "explain", [OUTPUT_TABLE] = "explain", [OUTPUT_CATALOG] = "explain",
+	};
+	const char *owner = form_command[options->output];
 	unsigned int wrong = seen & ~(command->options | OPTION_EVERYWHERE);
 	size_t i;
 
@@ -310,7 +361,18 @@ static int check_options(const struct command *command, unsigned int seen, struc
 		if (wrong & option_table[i].bit)
 			return command_fail(result, VERDICT_EXIT_USAGE, FINDING_USAGE, NULL, "--%s does not go with %s",
 					    option_table[i].name, command->name ? command->name : "softtape alone");
+	if (owner && strcmp(owner, command->name))
+		return command_fail(result, VERDICT_EXIT_USAGE, FINDING_USAGE, NULL, "this form of --output does not go with %s",
+				    command->name);
 	return 0;
+}
+
+/* getopt also takes the start of a long option, and names one with a value that it must not have. */
+static bool is_json(const char *word)
+{
+	size_t len = strcspn(word, "=");
+
+	return len > strlen("--") && !strncmp(word, "--json", len) && len <= strlen("--json");
 }
 
 /* JSON is promised even when the command line is wrong, so it is looked for first. */
@@ -318,8 +380,9 @@ static bool wants_json(int argc, char **argv)
 {
 	int i;
 
-	for (i = 1; i < argc; i++)
-		if (!strcmp(argv[i], "--json"))
+	for (i = 1; i < argc && strcmp(argv[i], "--"); i++)
+		if (is_json(argv[i]) || !strcmp(argv[i], "--output=json") ||
+		    (!strcmp(argv[i], "--output") && i + 1 < argc && !strcmp(argv[i + 1], "json")))
 			return true;
 	return false;
 }
@@ -365,10 +428,11 @@ static int run(int argc, char **argv, struct options *options, const struct comm
 
 	if (!command)
 		return unknown_command(result, argv[optind]);
-	ret = check_options(command, seen, result);
+	ret = check_options(command, options, seen, result);
 	if (ret)
 		return ret;
 
+	output_language_init(options->language);
 	options->card = argv + optind + (optind < argc);
 	options->nr_card = argc - optind - (optind < argc);
 	settings_policy(&result->policy);
@@ -378,7 +442,8 @@ static int run(int argc, char **argv, struct options *options, const struct comm
 
 static bool findings_are_result(const struct command *command, const struct result *result)
 {
-	return command && command->print == explain_print && !result->exit;
+	return command && (command->print == explain_print || command->print == doctor_print) &&
+	       result->exit != VERDICT_EXIT_USAGE;
 }
 
 /* Usage errors in one line; what a command found comes with what helps. */
@@ -405,7 +470,7 @@ static void print_text(const struct command *command, const struct options *opti
 
 int main(int argc, char **argv)
 {
-	struct options options = { .wait_s = -1, .json = wants_json(argc, argv) };
+	struct options options = { .wait_s = -1, .expect = -1, .max_age_s = -1, .timeout_s = -1, .json = wants_json(argc, argv) };
 	struct result result = { .command = "summary" };
 	const struct command *command = NULL;
 	int ret;
@@ -415,6 +480,7 @@ int main(int argc, char **argv)
 
 	setlocale(LC_CTYPE, "");
 	output_color_init();
+	output_language_init(NULL);
 	ret = run(argc, argv, &options, &command, &result);
 	if (ret >= 0) {
 		result.exit = ret;

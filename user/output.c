@@ -20,6 +20,27 @@ void output_color_init(void)
 	colored = isatty(STDOUT_FILENO) && !(no_color && no_color[0]) && term && strcmp(term, "dumb");
 }
 
+static enum finding_language language;
+
+/**
+ * output_language_init - in which language findings are told
+ * @word:	"en" or "zh" as the user asked; NULL = as the locale says (setlocale(3): LC_ALL, LC_MESSAGES, LANG)
+ */
+void output_language_init(const char *word)
+{
+	static const char *const names[] = { "LC_ALL", "LC_MESSAGES", "LANG" };
+	size_t i;
+
+	for (i = 0; !(word && word[0]) && i < ARRAY_SIZE(names); i++)
+		word = getenv(names[i]);
+	language = word && !strncmp(word, "zh", 2) ? FINDING_CHINESE : FINDING_ENGLISH;
+}
+
+enum finding_language output_language(void)
+{
+	return language;
+}
+
 static const char *verdict_color(enum verdict verdict)
 {
 	switch (verdict) {
@@ -345,14 +366,15 @@ void output_plan(const struct result *result)
 void output_finding(const struct finding *finding, FILE *file)
 {
 	const struct finding_info *info = finding_info(finding->code);
+	struct finding_text text = finding_text(finding->code, language);
 	char command[1024];
 
 	finding_command(finding, command, sizeof(command));
 	fprintf(file, "%s: %s%s%s [%s]\n", finding_severity_word(info->severity), finding->bdf, finding->bdf[0] ? ": " : "",
-		info->title, finding_word(finding));
+		text.title, finding_word(finding));
 	if (finding->evidence[0])
 		fprintf(file, "  seen: %s\n", finding->evidence);
-	fprintf(file, "  do:   %s\n", info->remedy);
+	fprintf(file, "  do:   %s\n", text.remedy);
 	if (command[0])
 		fprintf(file, "  run:  %s\n", command);
 }
@@ -447,19 +469,20 @@ void output_verdicts(const struct result *result)
  */
 void output_explain(const struct finding *finding, bool brief)
 {
-	const struct finding_info *info = finding_info(finding->code);
-	const char *severity = finding_severity_word(info->severity);
+	const char *severity = finding_severity_word(finding_info(finding->code)->severity);
+	struct finding_text text = finding_text(finding->code, language);
+	const char *own = finding->evidence[0] ? finding->evidence : NULL;
 	char command[1024];
 
+	if (own && language == FINDING_CHINESE)
+		own = finding_cause_zh(finding->word);
 	if (brief) {
-		printf("%-20s  %-7s  %s\n", finding_word(finding), severity,
-		       finding->evidence[0] ? finding->evidence : info->title);
+		printf("%-20s  %-7s  %s\n", finding_word(finding), severity, own ? own : text.title);
 		return;
 	}
 
 	finding_command(finding, command, sizeof(command));
-	printf("%s (%s): %s\n\n%s\n%s\n", finding_word(finding), severity, info->title, info->cause,
-	       finding->evidence[0] ? finding->evidence : info->remedy);
+	printf("%s (%s): %s\n\n%s\n%s\n", finding_word(finding), severity, text.title, text.cause, own ? own : text.remedy);
 	if (command[0])
 		printf("\n  %s\n", command);
 }

@@ -16,6 +16,8 @@ struct json_object *output_document(const struct result *result);
 void output_json(const struct result *result);
 
 void output_color_init(void);
+void output_language_init(const char *word);
+enum finding_language output_language(void);
 void output_list(const struct result *result, bool tree);
 void output_plan(const struct result *result);
 void output_verdict_line(const struct row *row, bool color, char *buf, size_t size);

@@ -2,6 +2,7 @@
 /* What a command came to, as plain values between those who find out and those who print. */
 #include "result.h"
 
+#include <stdarg.h>
 #include <string.h>
 
 struct row *result_add(struct result *result, const struct card *card)
@@ -25,9 +26,25 @@ struct outcome *result_outcome(struct row *row)
 	return row->outcome;
 }
 
+/* Notes a fact of the host. */
+void result_fact(struct result *result, const char *key, const char *format, ...)
+{
+	struct fact *fact;
+	va_list args;
+
+	result->fact = util_grow(result->fact, result->nr_fact, &result->room_fact, sizeof(*result->fact));
+	fact = &result->fact[result->nr_fact++];
+	util_copy(fact->key, sizeof(fact->key), key);
+	va_start(args, format);
+	vsnprintf(fact->value, sizeof(fact->value), format, args);
+	va_end(args);
+}
+
 void result_free(struct result *result)
 {
 	size_t i;
+
+	free(result->fact);
 
 	for (i = 0; i < result->nr; i++)
 		free(result->row[i].outcome);

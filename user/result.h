@@ -94,6 +94,12 @@ struct row {
 	struct outcome *outcome;
 };
 
+/* One fact of the host in words: doctor's head, the report's block. */
+struct fact {
+	char key[24];
+	char value[256];
+};
+
 /**
  * struct result - what a command came to
  * @command:	its name
@@ -102,6 +108,7 @@ struct row {
  * @note:	one line instead of cards, NULL = none
  * @dump:	cards are from a dump, not from this machine
  * @row:	cards
+ * @fact:	facts of the host, @nr_fact of them
  * @findings:	what was found outside of checks
  * @verdict:	of all cards together
  * @exit:	exit status
@@ -115,6 +122,9 @@ struct result {
 	struct row *row;
 	size_t nr;
 	size_t room;
+	struct fact *fact;
+	size_t nr_fact;
+	size_t room_fact;
 	struct finding_list findings;
 	enum verdict verdict;
 	int exit;
@@ -122,6 +132,7 @@ struct result {
 
 struct row *result_add(struct result *result, const struct card *card);
 struct outcome *result_outcome(struct row *row);
+void result_fact(struct result *result, const char *key, const char *format, ...) PRINTF_LIKE(3, 4);
 void result_free(struct result *result);
 
 void outcome_add(struct outcome *outcome, const struct finding *finding);

@@ -3,11 +3,12 @@
 #include "test.h"
 
 #include "finding.h"
+#include "selftest.h"
 
 static void test_rows(void **state)
 {
-	static const char actions[] = " none capture configure driver install kernel-parameter permission reboot reseat retire "
-				      "riser wait ";
+	static const char actions[] = " none capture configure cool driver install kernel-parameter permission power reboot "
+				      "reseat retire riser slower wait ";
 	enum finding_code code;
 	char action[64];
 	int i;
@@ -20,12 +21,35 @@ static void test_rows(void **state)
 		finding_make(&finding, i, NULL, "%s", "");
 		if (!info->title || !info->cause || !info->remedy || !info->command || !info->action)
 			fail_msg("%s is not complete", finding_word(&finding));
+		if (!info->zh.title || !info->zh.cause || !info->zh.remedy)
+			fail_msg("%s has no Chinese", finding_word(&finding));
 		snprintf(action, sizeof(action), " %s ", info->action);
 		if (!strstr(actions, action))
 			fail_msg("%s: action '%s'", finding_word(&finding), info->action);
 		assert_true(finding_find(finding_word(&finding), &code));
 		assert_int_equal(code, i);
 	}
+}
+
+static void test_causes(void **state)
+{
+	int i;
+
+	(void)state;
+	for (i = SELFTEST_CAUSE_NONE + 1; i < SELFTEST_NR_CAUSES; i++)
+		if (!finding_cause_zh(selftest_cause_code(i)))
+			fail_msg("%s has no Chinese", selftest_cause_code(i));
+	assert_null(finding_cause_zh("nothing"));
+}
+
+/* FNV-1a of "a" is af63dc4c8601ec8c (the reference's test vectors). */
+static void test_message_id(void **state)
+{
+	char id[33];
+
+	(void)state;
+	finding_message_id("a", id, sizeof(id));
+	assert_string_equal(id, "0a6f1f9d0d5b4a0eaf63dc4c8601ec8c");
 }
 
 /* Evidence comes from anywhere and goes to a terminal and into JSON. */
@@ -49,12 +73,19 @@ static void test_command(void **state)
 	assert_non_null(strstr(command, "/sys/bus/pci/devices/0000:0a:00.0/softtape/verify"));
 	finding_command(&finding, small, sizeof(small));
 	assert_string_equal(small, "echo 1 ");
+	finding_template(FINDING_NO_MODULE, command, sizeof(command));
+	assert_non_null(strstr(command, "linux-headers-$(uname -r) "));
+	util_copy(finding.command, sizeof(finding.command), "apt install x");
+	finding_command(&finding, command, sizeof(command));
+	assert_string_equal(command, "apt install x");
 }
 
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_rows),
+		cmocka_unit_test(test_causes),
+		cmocka_unit_test(test_message_id),
 		cmocka_unit_test(test_evidence),
 		cmocka_unit_test(test_command),
 	};

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Why does it not work? What the groups of checks share. */
+#ifndef DOCTOR_H
+#define DOCTOR_H
+
+#include "bind.h"
+#include "command.h"
+#include "compat.h"
+#include "host.h"
+#include "inventory.h"
+#include "stack.h"
+
+/**
+ * struct doctor - one look at the host
+ * @options:	the command line
+ * @result:	rows: every NVIDIA display function; gets findings and facts
+ * @settings:	configuration
+ * @stack:	what is installed
+ * @facts:	what every card has in common: Secure Boot, lockdown, loaded module, license
+ * @compat:	what all NVIDIA GPUs of the host can live with
+ * @common:	one driver can drive all of them
+ * @inventory:	listed cards that were there before
+ * @unseen:	what could not be looked at, as a list in words
+ */
+struct doctor {
+	const struct options *options;
+	struct result *result;
+	struct settings settings;
+	struct stack stack;
+	struct bind_facts facts;
+	struct compat compat;
+	bool common;
+	struct inventory inventory;
+	char unseen[384];
+};
+
+void doctor_look(struct doctor *doctor, const struct options *options, struct result *result);
+void doctor_unseen(struct doctor *doctor, const char *format, ...) PRINTF_LIKE(2, 3);
+
+void doctor_boot(struct doctor *doctor);
+void doctor_driver(struct doctor *doctor);
+void doctor_link(struct doctor *doctor);
+void doctor_log(struct doctor *doctor);
+void doctor_host(struct doctor *doctor);
+
+#endif

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Which cards this machine had, kept over reboots. One line per card: address, id, name. Serial numbers are not asked for:
+ * a card is told by its kind, because addresses move when another card is missing.
+ */
+#include "inventory.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "host.h"
+#include "state.h"
+
+#define INVENTORY_DIR	"/var/lib/softtape"
+#define INVENTORY_NAME	"inventory"
+
+/* STATE_DIRECTORY is systemd's own name for a service's folder below /var/lib (systemd.exec(5)). */
+static void folder(char *buf, size_t size)
+{
+	const char *given = getenv("STATE_DIRECTORY");
+
+	if (given && given[0] == '/')
+		util_copy(buf, size, given);
+	else
+		host_path(INVENTORY_DIR, buf, size);
+}
+
+/**
+ * inventory_read - the cards that were there last time
+ * @ret_inventory: filled on success
+ *
+ * Return: 0, or a negative errno; -ENOENT when nobody ever looked.
+ */
+int inventory_read(struct inventory *ret_inventory)
+{
+	struct inventory inventory = { .nr = 0 };
+	char dir[HOST_PATH_MAX], path[HOST_PATH_MAX + 16], line[256];
+	FILE *file CLEANUP_FILE = NULL;
+	unsigned int device;
+
+	folder(dir, sizeof(dir));
+	snprintf(path, sizeof(path), "%s/" INVENTORY_NAME, dir);
+	file = fopen(path, "re");
+	if (!file)
+		return -errno;
+
+	while (inventory.nr < INVENTORY_MAX && fgets(line, sizeof(line), file)) {
+		char *name = inventory.item[inventory.nr].name;
+
+		if (sscanf(line, "%19s 10de:%4x %63[^\n]", inventory.item[inventory.nr].bdf, &device, name) != 3)
+			continue;
+		inventory.item[inventory.nr++].device = (__u16)device;
+	}
+
+	*ret_inventory = inventory;
+	return 0;
+}
+
+/**
+ * inventory_write - remember cards
+ * @inventory:	all of them
+ *
+ * Return: 0 or a negative errno.
+ */
+int inventory_write(const struct inventory *inventory)
+{
+	char dir[HOST_PATH_MAX], text[INVENTORY_MAX * 128];
+	int dir_fd CLEANUP_CLOSE = -1;
+	size_t i, len = 0;
+
+	text[0] = '\0';
+	for (i = 0; i < inventory->nr; i++)
+		len += (size_t)snprintf(text + len, sizeof(text) - len, "%s 10de:%04x %s\n", inventory->item[i].bdf,
+					inventory->item[i].device, inventory->item[i].name);
+
+	folder(dir, sizeof(dir));
+	if (mkdir(dir, 0755) && errno != EEXIST)
+		return -errno;
+	dir_fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (dir_fd < 0)
+		return -errno;
+	return state_replace_file(dir_fd, INVENTORY_NAME, text);
+}
+
+/* Adds a card if it is not in there. */
+void inventory_add(struct inventory *inventory, const struct card *card)
+{
+	size_t i;
+
+	for (i = 0; i < inventory->nr; i++)
+		if (!strcmp(inventory->item[i].bdf, card->bdf) && inventory->item[i].device == card->device)
+			return;
+	if (inventory->nr == INVENTORY_MAX)
+		return;
+
+	util_copy(inventory->item[inventory->nr].bdf, ADDRESS_MAX, card->bdf);
+	util_copy(inventory->item[inventory->nr].name, CARD_WORD_MAX, card->name);
+	inventory->item[inventory->nr++].device = card->device;
+}
+
+/**
+ * inventory_missing - cards that were there and are not
+ * @inventory:	what was there
+ * @present:	what is there now
+ * @ret_missing: filled
+ *
+ * A card at its old address is itself; one of the same kind at an address that is new stands for one that moved.
+ */
+void inventory_missing(const struct inventory *inventory, const struct card_list *present, struct inventory *ret_missing)
+{
+	bool found[INVENTORY_MAX] = { false }, *used = calloc(present->nr + 1, sizeof(*used));
+	size_t i, n;
+	int pass;
+
+	if (!used)
+		abort();
+
+	for (pass = 0; pass < 2; pass++)
+		for (i = 0; i < inventory->nr; i++)
+			for (n = 0; n < present->nr && !found[i]; n++) {
+				if (used[n] || present->item[n].device != inventory->item[i].device ||
+				    (!pass && strcmp(present->item[n].bdf, inventory->item[i].bdf)))
+					continue;
+				found[i] = true;
+				used[n] = true;
+			}
+
+	memset(ret_missing, 0, sizeof(*ret_missing));
+	for (i = 0; i < inventory->nr; i++)
+		if (!found[i])
+			ret_missing->item[ret_missing->nr++] = inventory->item[i];
+	free(used);
+}
+
+/**
+ * inventory_learn - remember new cards, forget none
+ * @present:	what is there now
+ *
+ * Missing cards stay in the inventory until a person saves it anew. A card that moved takes the place of its old address.
+ *
+ * Return: 0 or a negative errno.
+ */
+int inventory_learn(const struct card_list *present)
+{
+	struct inventory old = { .nr = 0 }, missing, now = { .nr = 0 };
+	size_t i;
+
+	inventory_read(&old);
+	inventory_missing(&old, present, &missing);
+	for (i = 0; i < present->nr; i++)
+		inventory_add(&now, &present->item[i]);
+	for (i = 0; i < missing.nr && now.nr < INVENTORY_MAX; i++)
+		now.item[now.nr++] = missing.item[i];
+
+	if (now.nr == old.nr && !memcmp(&now, &old, sizeof(now)))
+		return 0;
+	return inventory_write(&now);
+}
