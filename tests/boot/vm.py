@@ -270,6 +270,7 @@ class Agent:
             return
         got = self._sock.recv(65536)
         if not got:
+            self._alive()
             raise Failure("the agent's serial port is closed")
         self._buf += got
         *lines, self._buf = self._buf.split(b"\n")
