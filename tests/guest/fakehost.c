@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A simulated PCI host bridge with one root port and one card, as registers in
- * memory, for the test guest: the kernel's PCI core takes it for hardware.
+ * A simulated PCI host bridge with ports and cards, as registers in memory, for the test guest: the kernel's PCI core
+ * takes it for hardware.
  *
- * It offers what QEMU's root port does not: L0s and L1, L1 substates, common
- * clock, a target speed and a retrain on the port's side of the link. It knows
- * nothing of softtape. No interrupt, no hot-plug slot, no memory behind BAR0.
+ * It offers what QEMU's root port does not: L0s and L1, L1 substates, common clock, a target speed, a retrain and the
+ * loss of a link on the port's side, a switch, and a card made of any bytes. It records every write. It knows nothing
+ * of softtape. No interrupt, no memory behind BAR0. Shape and behaviour: struct fakehost_knobs.
  */
 #include <linux/debugfs.h>
 #include <linux/delay.h>
@@ -19,30 +19,24 @@
 #include <linux/sizes.h>
 #include <linux/spinlock.h>
 #include <linux/suspend.h>
+#include <linux/uaccess.h>
+#include <linux/vmalloc.h>
+
+#include "fakehost.h"
 
 #define CAP_PM		0x60
 #define CAP_EXP		0x78
 #define CAP_L1SS	0x100	/* first extended capability */
-
-/* Which register: index into both tables, an absent one has width 0. */
-enum {
-	ID, COMMAND, STATUS, CLASS, CACHELINE, HEADER, BAR0, BAR0_HI, SUBSYS,
-	BUSES, IOWIN, MEMWIN, PREFWIN, PREFBASE, PREFLIMIT, BRCTL, CAPPTR, INTLINE,
-	PM, PMCSR, EXP, DEVCAP, DEVCTL, DEVSTA, LNKCAP, LNKCTL, LNKSTA, RTCTL,
-	DEVCAP2, DEVCTL2, LNKCAP2, LNKCTL2,
-	L1SS, L1SS_CAP, L1SS_CTL1, L1SS_CTL2,
-	NR_REGS
-};
+#define RECORD_SIZE	16384
 
 /**
- * struct reg - one register of one function
- * @name:	shown in the log
+ * struct reg - one register of one kind of function
+ * @name:	shown in the record
  * @off:	offset in config space, bytes
- * @width:	bytes: 1, 2 or 4; 0 where the function lacks the register
+ * @width:	bytes: 1, 2 or 4
  * @reset:	value after power-on, as if firmware had left it there
  * @rw:		bits that take what is written
  * @w1c:	bits that a written 1 clears
- * @val:	value now
  */
 struct reg {
 	const char *name;
@@ -51,414 +45,632 @@ struct reg {
 	u32 reset;
 	u32 rw;
 	u32 w1c;
-	u32 val;
 };
 
 /* The part of the table that both ends of a link share. */
-#define COMMON_REGS							\
-	[COMMAND] = { "command", PCI_COMMAND, 2, .rw = 0x0547 },	\
-	[STATUS] = { "status", PCI_STATUS, 2, PCI_STATUS_CAP_LIST,	\
-		     .w1c = 0xf900 },					\
-	[CACHELINE] = { "cacheline", PCI_CACHE_LINE_SIZE, 2, .rw = 0xffff }, \
-	[INTLINE] = { "intline", PCI_INTERRUPT_LINE, 1, .rw = 0xff },	\
-	[DEVCTL] = { "devctl", CAP_EXP + PCI_EXP_DEVCTL, 2, 0x2810,	\
-		     .rw = 0x7fff },					\
-	[DEVSTA] = { "devsta", CAP_EXP + PCI_EXP_DEVSTA, 2, .w1c = 0x0f }, \
-	[DEVCAP2] = { "devcap2", CAP_EXP + PCI_EXP_DEVCAP2, 4,		\
-		      PCI_EXP_DEVCAP2_LTR },				\
-	[DEVCTL2] = { "devctl2", CAP_EXP + PCI_EXP_DEVCTL2, 2,		\
-		      .rw = PCI_EXP_DEVCTL2_LTR_EN | 0x1f },		\
-	[LNKCAP2] = { "lnkcap2", CAP_EXP + PCI_EXP_LNKCAP2, 4 },	\
-	[LNKCTL2] = { "lnkctl2", CAP_EXP + PCI_EXP_LNKCTL2, 2,		\
-		      .rw = PCI_EXP_LNKCTL2_TLS | 0x0030 },		\
-	[L1SS] = { "l1ss", CAP_L1SS, 4, 0x00010000 | PCI_EXT_CAP_ID_L1SS }, \
-	[L1SS_CAP] = { "l1ss_cap", CAP_L1SS + PCI_L1SS_CAP, 4,		\
-		       0x0028281f },					\
-	[L1SS_CTL1] = { "l1ss_ctl1", CAP_L1SS + PCI_L1SS_CTL1, 4,	\
-			.rw = 0xe3ffff0f },				\
-	[L1SS_CTL2] = { "l1ss_ctl2", CAP_L1SS + PCI_L1SS_CTL2, 4,	\
-			.reset = 0x28, .rw = 0xfb }
+#define HEADER_REGS							\
+	{ "command", PCI_COMMAND, 2, .rw = 0x0547 },			\
+	{ "status", PCI_STATUS, 2, PCI_STATUS_CAP_LIST, .w1c = 0xf900 }, \
+	{ "cacheline", PCI_CACHE_LINE_SIZE, 2, .rw = 0xffff },		\
+	{ "intline", PCI_INTERRUPT_LINE, 1, .rw = 0xff }
+
+#define EXP_REGS							\
+	{ "devctl", CAP_EXP + PCI_EXP_DEVCTL, 2, 0x2810, .rw = 0x7fff }, \
+	{ "devsta", CAP_EXP + PCI_EXP_DEVSTA, 2, .w1c = 0x0f },		\
+	{ "lnkcap", CAP_EXP + PCI_EXP_LNKCAP, 4 },			\
+	{ "devcap2", CAP_EXP + PCI_EXP_DEVCAP2, 4, PCI_EXP_DEVCAP2_LTR }, \
+	{ "devctl2", CAP_EXP + PCI_EXP_DEVCTL2, 2, .rw = PCI_EXP_DEVCTL2_LTR_EN | 0x1f }, \
+	{ "lnkcap2", CAP_EXP + PCI_EXP_LNKCAP2, 4 },			\
+	{ "lnkctl2", CAP_EXP + PCI_EXP_LNKCTL2, 2, .rw = 0x0030 },	\
+	{ "l1ss", CAP_L1SS, 4, 0x00010000 | PCI_EXT_CAP_ID_L1SS },	\
+	{ "l1ss_cap", CAP_L1SS + PCI_L1SS_CAP, 4, 0x0028281f },		\
+	{ "l1ss_ctl1", CAP_L1SS + PCI_L1SS_CTL1, 4 },			\
+	{ "l1ss_ctl2", CAP_L1SS + PCI_L1SS_CTL2, 4, .reset = 0x28, .rw = 0xfb }
+
+static const struct reg port_regs[] = {
+	HEADER_REGS,
+	{ "id", PCI_VENDOR_ID, 4, 0x4b4b1b36 },
+	{ "class", PCI_CLASS_REVISION, 4, PCI_CLASS_BRIDGE_PCI << 16 },
+	{ "header", PCI_HEADER_TYPE, 1, PCI_HEADER_TYPE_BRIDGE },
+	{ "buses", PCI_PRIMARY_BUS, 4, .rw = 0x00ffffff },
+	{ "iowin", PCI_IO_BASE, 2, 0x00f0, .rw = 0xf0f0 },
+	{ "memwin", PCI_MEMORY_BASE, 4, 0x0000fff0, .rw = 0xfff0fff0 },
+	{ "prefwin", PCI_PREF_MEMORY_BASE, 4, 0x0001fff1, .rw = 0xfff0fff0 },
+	{ "prefbase", PCI_PREF_BASE_UPPER32, 4, .rw = ~0u },
+	{ "preflimit", PCI_PREF_LIMIT_UPPER32, 4, .rw = ~0u },
+	{ "capptr", PCI_CAPABILITY_LIST, 1, CAP_EXP },
+	{ "brctl", PCI_BRIDGE_CONTROL, 2, .rw = 0x005b },
+	{ "exp", CAP_EXP, 4, PCI_CAP_ID_EXP },
+	{ "devcap", CAP_EXP + PCI_EXP_DEVCAP, 4, 0x00008001 },
+	EXP_REGS,
+	{ "lnkctl", CAP_EXP + PCI_EXP_LNKCTL, 2 },
+	{ "lnksta", CAP_EXP + PCI_EXP_LNKSTA, 2, PCI_EXP_LNKSTA_SLC,
+	  .w1c = PCI_EXP_LNKSTA_LBMS | PCI_EXP_LNKSTA_LABS },
+	{ "sltcap", CAP_EXP + PCI_EXP_SLTCAP, 4 },
+	{ "sltctl", CAP_EXP + PCI_EXP_SLTCTL, 2, .rw = 0x1fff },
+	{ "sltsta", CAP_EXP + PCI_EXP_SLTSTA, 2, .w1c = 0x011f },
+	{ "rtctl", CAP_EXP + PCI_EXP_RTCTL, 2, .rw = 0x1f },
+	{ }
+};
+
+/* DEVCAP: the card accepts any L0s and L1 exit latency. */
+static const struct reg ep_regs[] = {
+	HEADER_REGS,
+	{ "id", PCI_VENDOR_ID, 4 },
+	{ "class", PCI_CLASS_REVISION, 4 },
+	{ "header", PCI_HEADER_TYPE, 1, PCI_HEADER_TYPE_NORMAL },
+	{ "bar0", PCI_BASE_ADDRESS_0, 4, PCI_BASE_ADDRESS_MEM_TYPE_64 | PCI_BASE_ADDRESS_MEM_PREFETCH,
+	  .rw = ~(SZ_16M - 1) },
+	{ "bar0_hi", PCI_BASE_ADDRESS_1, 4, .rw = ~0u },
+	{ "subsys", PCI_SUBSYSTEM_VENDOR_ID, 4, 0x4b4b10de },
+	{ "capptr", PCI_CAPABILITY_LIST, 1, CAP_PM },
+	{ "pm", CAP_PM, 4, 3 << 16 | CAP_EXP << 8 | PCI_CAP_ID_PM },
+	{ "pmcsr", CAP_PM + PCI_PM_CTRL, 2, PCI_PM_CTRL_NO_SOFT_RESET, .rw = PCI_PM_CTRL_STATE_MASK },
+	{ "exp", CAP_EXP, 4, PCI_EXP_TYPE_LEG_END << 20 | PCI_CAP_ID_EXP },
+	{ "devcap", CAP_EXP + PCI_EXP_DEVCAP, 4, 0x00008fe1 },
+	EXP_REGS,
+	{ "lnkctl", CAP_EXP + PCI_EXP_LNKCTL, 2 },
+	{ "lnksta", CAP_EXP + PCI_EXP_LNKSTA, 2, PCI_EXP_LNKSTA_SLC },
+	{ }
+};
 
 /* Exit latencies 3 (256-512 ns, 4-8 us): short enough for any card. */
 #define LNKCAP_COMMON (PCI_EXP_LNKCAP_ASPMS | 3 << 12 | 3 << 15 | 1 << 22)
 #define LNKCTL_FIRMWARE (PCI_EXP_LNKCTL_ASPMC | PCI_EXP_LNKCTL_CCC)
 
-static struct reg port_regs[NR_REGS] = {
-	COMMON_REGS,
-	[ID] = { "id", PCI_VENDOR_ID, 4, 0x4b4b1b36 },
-	[CLASS] = { "class", PCI_CLASS_REVISION, 4, PCI_CLASS_BRIDGE_PCI << 16 },
-	[HEADER] = { "header", PCI_HEADER_TYPE, 1, PCI_HEADER_TYPE_BRIDGE },
-	[BUSES] = { "buses", PCI_PRIMARY_BUS, 4, .rw = 0x00ffffff },
-	[IOWIN] = { "iowin", PCI_IO_BASE, 2, 0x00f0, .rw = 0xf0f0 },
-	[MEMWIN] = { "memwin", PCI_MEMORY_BASE, 4, 0x0000fff0,
-		     .rw = 0xfff0fff0 },
-	[PREFWIN] = { "prefwin", PCI_PREF_MEMORY_BASE, 4, 0x0001fff1,
-		      .rw = 0xfff0fff0 },
-	[PREFBASE] = { "prefbase", PCI_PREF_BASE_UPPER32, 4, .rw = ~0u },
-	[PREFLIMIT] = { "preflimit", PCI_PREF_LIMIT_UPPER32, 4, .rw = ~0u },
-	[CAPPTR] = { "capptr", PCI_CAPABILITY_LIST, 1, CAP_EXP },
-	[BRCTL] = { "brctl", PCI_BRIDGE_CONTROL, 2, .rw = 0x005b },
-	[EXP] = { "exp", CAP_EXP, 4, PCI_EXP_TYPE_ROOT_PORT << 20 |
-		  PCI_CAP_ID_EXP },
-	[DEVCAP] = { "devcap", CAP_EXP + PCI_EXP_DEVCAP, 4, 0x00008001 },
-	[LNKCAP] = { "lnkcap", CAP_EXP + PCI_EXP_LNKCAP, 4, LNKCAP_COMMON |
-		     PCI_EXP_LNKCAP_DLLLARC | PCI_EXP_LNKCAP_LBNC },
-	[LNKCTL] = { "lnkctl", CAP_EXP + PCI_EXP_LNKCTL, 2, LNKCTL_FIRMWARE,
-		     .rw = 0x0ed3 },
-	[LNKSTA] = { "lnksta", CAP_EXP + PCI_EXP_LNKSTA, 2, PCI_EXP_LNKSTA_SLC,
-		     .w1c = PCI_EXP_LNKSTA_LBMS | PCI_EXP_LNKSTA_LABS },
-	[RTCTL] = { "rtctl", CAP_EXP + PCI_EXP_RTCTL, 2, .rw = 0x1f },
+static const struct fakehost_knobs default_knobs = {
+	.domain = 0x4b4b,
+	.mem = true,
+	.slots = 1,
+	.functions = 1,
+	.ep_vendor = PCI_VENDOR_ID_NVIDIA,
+	.ep_device = 0x1b87,
+	.ep_class = PCI_CLASS_DISPLAY_3D << 8,
+	.port_speed = 3,
+	.ep_speed = 3,
+	.port_version = 2,
+	.ep_version = 2,
+	.port_lnkcap = LNKCAP_COMMON | PCI_EXP_LNKCAP_DLLLARC | PCI_EXP_LNKCAP_LBNC,
+	.ep_lnkcap = LNKCAP_COMMON | PCI_EXP_LNKCAP_CLKPM,
+	.port_lnkctl = LNKCTL_FIRMWARE,
+	.ep_lnkctl = LNKCTL_FIRMWARE | PCI_EXP_LNKCTL_CLKREQ_EN,
+	.width = 4,
+	.port_lnkctl_rw = 0x0ed3,
+	.ep_lnkctl_rw = 0x03cb,
+	.port_l1ss_rw = 0xe3ffff0f,
+	.ep_l1ss_rw = 0xe3ffff0f,
+	.port_tls_rw = PCI_EXP_LNKCTL2_TLS | 0x0030,
+	.tls_max = 15,
+	.train_speed = 15,
+	.train_width = 32,
+	.train_reads = 2,
 };
 
-/* DEVCAP: the card accepts any L0s and L1 exit latency. */
-static struct reg ep_regs[NR_REGS] = {
-	COMMON_REGS,
-	[ID] = { "id", PCI_VENDOR_ID, 4 },
-	[CLASS] = { "class", PCI_CLASS_REVISION, 4 },
-	[HEADER] = { "header", PCI_HEADER_TYPE, 1, PCI_HEADER_TYPE_NORMAL },
-	[BAR0] = { "bar0", PCI_BASE_ADDRESS_0, 4,
-		   PCI_BASE_ADDRESS_MEM_TYPE_64 |
-		   PCI_BASE_ADDRESS_MEM_PREFETCH, .rw = ~(SZ_16M - 1) },
-	[BAR0_HI] = { "bar0_hi", PCI_BASE_ADDRESS_1, 4, .rw = ~0u },
-	[SUBSYS] = { "subsys", PCI_SUBSYSTEM_VENDOR_ID, 4, 0x4b4b10de },
-	[CAPPTR] = { "capptr", PCI_CAPABILITY_LIST, 1, CAP_PM },
-	[PM] = { "pm", CAP_PM, 4, 3 << 16 | CAP_EXP << 8 | PCI_CAP_ID_PM },
-	[PMCSR] = { "pmcsr", CAP_PM + PCI_PM_CTRL, 2,
-		    PCI_PM_CTRL_NO_SOFT_RESET, .rw = PCI_PM_CTRL_STATE_MASK },
-	[EXP] = { "exp", CAP_EXP, 4, PCI_EXP_TYPE_LEG_END << 20 |
-		  PCI_CAP_ID_EXP },
-	[DEVCAP] = { "devcap", CAP_EXP + PCI_EXP_DEVCAP, 4, 0x00008fe1 },
-	[LNKCAP] = { "lnkcap", CAP_EXP + PCI_EXP_LNKCAP, 4, LNKCAP_COMMON |
-		     PCI_EXP_LNKCAP_CLKPM },
-	[LNKCTL] = { "lnkctl", CAP_EXP + PCI_EXP_LNKCTL, 2, LNKCTL_FIRMWARE |
-		     PCI_EXP_LNKCTL_CLKREQ_EN, .rw = 0x03cb },
-	[LNKSTA] = { "lnksta", CAP_EXP + PCI_EXP_LNKSTA, 2,
-		     PCI_EXP_LNKSTA_SLC },
-};
+/* Filled before the parameters are read, so that a parameter's default is what is written above. */
+struct fakehost_knobs fakehost_knobs = default_knobs;
+EXPORT_SYMBOL_GPL(fakehost_knobs);
+
+#define KNOB(_name, _type, _mode) module_param_named(_name, fakehost_knobs._name, _type, _mode)
+KNOB(domain, uint, 0444);
+KNOB(bind_delay_ms, uint, 0444);
+KNOB(mem, bool, 0444);
+KNOB(slots, uint, 0444);
+KNOB(switched, bool, 0444);
+KNOB(hotplug, bool, 0444);
+KNOB(functions, uint, 0644);
+KNOB(ep_vendor, uint, 0644);
+KNOB(ep_device, uint, 0644);
+KNOB(ep_class, uint, 0644);
+KNOB(port_speed, uint, 0644);
+KNOB(ep_speed, uint, 0644);
+KNOB(port_version, uint, 0644);
+KNOB(ep_version, uint, 0644);
+KNOB(port_lnkcap, uint, 0644);
+KNOB(ep_lnkcap, uint, 0644);
+KNOB(port_lnkctl, uint, 0644);
+KNOB(ep_lnkctl, uint, 0644);
+KNOB(port_l1ss, uint, 0644);
+KNOB(ep_l1ss, uint, 0644);
+KNOB(port_tls, uint, 0644);
+KNOB(width, uint, 0644);
+KNOB(port_lnkctl_rw, uint, 0644);
+KNOB(ep_lnkctl_rw, uint, 0644);
+KNOB(port_l1ss_rw, uint, 0644);
+KNOB(ep_l1ss_rw, uint, 0644);
+KNOB(port_tls_rw, uint, 0644);
+KNOB(tls_min, uint, 0644);
+KNOB(tls_max, uint, 0644);
+KNOB(train_speed, uint, 0644);
+KNOB(train_width, uint, 0644);
+KNOB(fail_speed, uint, 0644);
+KNOB(train_reads, int, 0644);
+KNOB(fail_at, uint, 0644);
+KNOB(vanish_at, uint, 0644);
+KNOB(log_reads, bool, 0644);
+
+static bool autostart = true;
+module_param(autostart, bool, 0444);
+MODULE_PARM_DESC(autostart, "0: another module makes the bridge");
 
 /**
  * struct fn - one PCI function
- * @name:	shown in the log
- * @speed:	fastest link speed, 1 = 2.5 GT/s; goes into LNKCAP and LNKCAP2
- * @version:	of the PCI Express capability; 1 has no LNKCAP2 and LNKCTL2
- * @regs:	NR_REGS registers
+ * @name:	shown in the record
+ * @regs:	names, and what it is made of unless @image is set
+ * @type:	PCI Express port type
+ * @image:	made of the bytes that were given, not of @regs
+ * @exp:	where the PCI Express capability is; 0 = none
+ * @l1ss:	where the L1 PM Substates capability is; 0 = none
+ * @space:	configuration space now
+ * @rw:		bits that take what is written
+ * @w1c:	bits that a written 1 clears
  */
 struct fn {
-	const char *name;
-	u32 speed;
-	u32 version;
-	struct reg *regs;
+	char name[8];
+	const struct reg *regs;
+	u8 type;
+	bool image;
+	u16 exp;
+	u16 l1ss;
+	u8 space[FAKEHOST_SPACE];
+	u8 rw[FAKEHOST_SPACE];
+	u8 w1c[FAKEHOST_SPACE];
 };
 
-static struct fn port = { "port", 3, 2, port_regs };
-static struct fn ep = { "ep", 3, 2, ep_regs };
+/**
+ * struct slot - a port and what is in its slot
+ * @port:	a root port or a switch's downstream port
+ * @ep:		the card's functions
+ * @nr_fn:	of the card that is powered
+ * @present:	a card is in the slot
+ * @link_up:	the link works: the card answers
+ * @train_left:	reads of LNKSTA that training takes yet
+ */
+struct slot {
+	struct fn port;
+	struct fn ep[FAKEHOST_FUNCTIONS];
+	unsigned int nr_fn;
+	bool present;
+	bool link_up;
+	int train_left;
+};
 
-/* Changes take effect at the card's next power-on (present 0, then 1) ... */
-module_param_named(port_speed, port.speed, uint, 0644);
-module_param_named(ep_speed, ep.speed, uint, 0644);
-module_param_named(port_version, port.version, uint, 0644);
-module_param_named(ep_version, ep.version, uint, 0644);
-module_param_named(port_lnkcap, port_regs[LNKCAP].reset, uint, 0644);
-module_param_named(ep_lnkcap, ep_regs[LNKCAP].reset, uint, 0644);
-module_param_named(port_lnkctl, port_regs[LNKCTL].reset, uint, 0644);
-module_param_named(ep_lnkctl, ep_regs[LNKCTL].reset, uint, 0644);
-module_param_named(port_l1ss, port_regs[L1SS_CTL1].reset, uint, 0644);
-module_param_named(ep_l1ss, ep_regs[L1SS_CTL1].reset, uint, 0644);
-module_param_named(port_tls, port_regs[LNKCTL2].reset, uint, 0644);
-
-static unsigned int ep_vendor = PCI_VENDOR_ID_NVIDIA;
-module_param(ep_vendor, uint, 0644);
-static unsigned int ep_device = 0x1b87;
-module_param(ep_device, uint, 0644);
-static unsigned int ep_class = PCI_CLASS_DISPLAY_3D << 8;
-module_param(ep_class, uint, 0644);
-static unsigned int width = 4;
-module_param(width, uint, 0644);
-MODULE_PARM_DESC(width, "lanes in LNKCAP of both ends");
-
-/* ... these at once: bits that take a write (0 = stuck), ... */
-module_param_named(port_lnkctl_rw, port_regs[LNKCTL].rw, uint, 0644);
-module_param_named(ep_lnkctl_rw, ep_regs[LNKCTL].rw, uint, 0644);
-module_param_named(port_l1ss_rw, port_regs[L1SS_CTL1].rw, uint, 0644);
-module_param_named(ep_l1ss_rw, ep_regs[L1SS_CTL1].rw, uint, 0644);
-module_param_named(port_tls_rw, port_regs[LNKCTL2].rw, uint, 0644);
-
-/* ... and what the link makes of a retrain. */
-static unsigned int tls_min;
-module_param(tls_min, uint, 0644);
-static unsigned int tls_max = 15;
-module_param(tls_max, uint, 0644);
-MODULE_PARM_DESC(tls_max, "the port stores a target speed within tls_min and tls_max");
-static unsigned int train_speed = 15;
-module_param(train_speed, uint, 0644);
-MODULE_PARM_DESC(train_speed, "training reaches this speed at most");
-static unsigned int train_width = 32;
-module_param(train_width, uint, 0644);
-MODULE_PARM_DESC(train_width, "training reaches this many lanes at most");
-static unsigned int fail_speed;
-module_param(fail_speed, uint, 0644);
-MODULE_PARM_DESC(fail_speed, "training at this speed loses the link, 0 = none");
-static int train_reads = 2;
-module_param(train_reads, int, 0644);
-MODULE_PARM_DESC(train_reads, "reads of LNKSTA that show Link Training, -1 = all");
-
-static unsigned int domain = 0x4b4b;
-module_param(domain, uint, 0444);
-static bool mem = true;
-module_param(mem, bool, 0444);
-MODULE_PARM_DESC(mem, "the bridge has a window for BAR0");
-static unsigned int bind_delay_ms;
-module_param(bind_delay_ms, uint, 0444);
-MODULE_PARM_DESC(bind_delay_ms, "time between the card's ADD event and the core's leave to bind it");
-
-/* Registers, link and log; config accesses come in any context. */
+/* Everything below; config accesses come in any context. */
 static DEFINE_RAW_SPINLOCK(lock);
-static bool present = true;
-static bool link_up;
-static int train_left;
-
-static struct access {
-	const char *fn, *reg;
-	u32 old, written, now;
-	u16 off;
-	u8 size;
-} accesses[2048];
-static unsigned int nr_accesses, nr_lost;
+static struct hardware {
+	struct slot slot[FAKEHOST_SLOTS];
+	struct fn root, up;	/* with a switch only */
+	u8 image[FAKEHOST_SPACE];
+	size_t image_size;
+	struct fakehost_access record[RECORD_SIZE];
+	unsigned int nr_recorded, nr_lost;
+} *hw;
 
 static u32 size_mask(int size)
 {
 	return GENMASK(size * 8 - 1, 0);
 }
 
-/* Registers from Device Capabilities 2 on came with version 2 (PCIe r2.0). */
-static bool reg_covers(const struct fn *fn, const struct reg *reg, int off,
-		       int size)
+static u32 get(const u8 *space, int off, int size)
 {
-	if (fn->version < 2 && reg->off >= CAP_EXP + PCI_EXP_DEVCAP2 &&
-	    reg->off < CAP_L1SS)
-		return false;
-
-	return reg->off < off + size && off < reg->off + reg->width;
-}
-
-/* Bits of an access at @off as the register at @reg_off counts them. */
-static u32 to_reg(u32 bits, int off, int reg_off)
-{
-	return off < reg_off ? bits >> (reg_off - off) * 8 :
-			       bits << (off - reg_off) * 8;
-}
-
-static u32 fn_read(const struct fn *fn, int off, int size)
-{
-	const struct reg *reg;
 	u32 val = 0;
-
-	if (fn == &ep && !link_up)
-		return size_mask(size);
-
-	for (reg = fn->regs; reg < fn->regs + NR_REGS; reg++)
-		if (reg_covers(fn, reg, off, size))
-			val |= to_reg(reg->val, reg->off, off);
-
-	return val & size_mask(size);
-}
-
-static void fn_reset(struct fn *fn)
-{
-	struct reg *regs = fn->regs;
 	int i;
 
-	for (i = 0; i < NR_REGS; i++)
-		regs[i].val = regs[i].reset;
+	for (i = 0; i < size; i++)
+		val |= (u32)space[off + i] << i * 8;
 
-	regs[EXP].val |= fn->version << 16;
-	regs[LNKCAP].val |= fn->speed | width << 4;
-	regs[LNKCAP2].val = GENMASK(fn->speed, 1);
-	if (!(regs[LNKCTL2].val & PCI_EXP_LNKCTL2_TLS))
-		regs[LNKCTL2].val |= fn->speed;
-	if (fn == &ep) {
-		regs[ID].val = ep_device << 16 | ep_vendor;
-		regs[CLASS].val = ep_class << 8 | 0xa1;
+	return val;
+}
+
+static void put(u8 *space, int off, int size, u32 val)
+{
+	int i;
+
+	for (i = 0; i < size; i++)
+		space[off + i] = val >> i * 8;
+}
+
+static u16 exp16(const struct fn *fn, int reg)
+{
+	return fn->exp ? get(fn->space, fn->exp + reg, 2) : 0;
+}
+
+static void exp16_set(struct fn *fn, int reg, u16 clear, u16 set)
+{
+	if (fn->exp)
+		put(fn->space, fn->exp + reg, 2, (exp16(fn, reg) & ~clear) | set);
+}
+
+static const struct reg *reg_at(const struct fn *fn, int off, int size)
+{
+	const struct reg *reg;
+
+	for (reg = fn->regs; !fn->image && reg->name; reg++)
+		if (reg->off < off + size && off < reg->off + reg->width)
+			return reg;
+
+	return NULL;
+}
+
+static bool is_port(const struct fn *fn)
+{
+	return fn->regs == port_regs;
+}
+
+/* What can be changed while the machine runs. */
+static void refresh_masks(struct fn *fn)
+{
+	const struct fakehost_knobs *k = &fakehost_knobs;
+	bool port = is_port(fn);
+
+	if (fn->exp) {
+		put(fn->rw, fn->exp + PCI_EXP_LNKCTL, 2, port ? k->port_lnkctl_rw : k->ep_lnkctl_rw);
+		if (port && k->port_version >= 2)
+			put(fn->rw, fn->exp + PCI_EXP_LNKCTL2, 2, k->port_tls_rw);
+	}
+	if (fn->l1ss)
+		put(fn->rw, fn->l1ss + PCI_L1SS_CTL1, 4, port ? k->port_l1ss_rw : k->ep_l1ss_rw);
+}
+
+static void reset_from_table(struct fn *fn)
+{
+	const struct fakehost_knobs *k = &fakehost_knobs;
+	u32 speed = is_port(fn) ? k->port_speed : k->ep_speed;
+	u32 version = is_port(fn) ? k->port_version : k->ep_version;
+	u32 lnkctl2 = is_port(fn) ? k->port_tls : 0;
+	const struct reg *reg;
+
+	for (reg = fn->regs; reg->name; reg++) {
+		put(fn->space, reg->off, reg->width, reg->reset);
+		put(fn->rw, reg->off, reg->width, reg->rw);
+		put(fn->w1c, reg->off, reg->width, reg->w1c);
+	}
+
+	fn->exp = CAP_EXP;
+	fn->l1ss = CAP_L1SS;
+	if (!(lnkctl2 & PCI_EXP_LNKCTL2_TLS))
+		lnkctl2 |= speed;
+	put(fn->space, CAP_EXP + PCI_EXP_FLAGS, 2, version | fn->type << 4);
+	put(fn->space, CAP_EXP + PCI_EXP_LNKCAP, 4, speed | k->width << 4 |
+	    (is_port(fn) ? k->port_lnkcap : k->ep_lnkcap));
+	put(fn->space, CAP_EXP + PCI_EXP_LNKCTL, 2, is_port(fn) ? k->port_lnkctl : k->ep_lnkctl);
+	put(fn->space, CAP_EXP + PCI_EXP_LNKCAP2, 4, GENMASK(speed, 1));
+	put(fn->space, CAP_EXP + PCI_EXP_LNKCTL2, 2, lnkctl2);
+	put(fn->space, CAP_L1SS + PCI_L1SS_CTL1, 4, is_port(fn) ? k->port_l1ss : k->ep_l1ss);
+
+	/* Registers from Device Capabilities 2 on came with version 2 (PCIe r2.0). */
+	if (version < 2) {
+		memset(fn->space + CAP_EXP + PCI_EXP_DEVCAP2, 0, CAP_L1SS - CAP_EXP - PCI_EXP_DEVCAP2);
+		memset(fn->rw + CAP_EXP + PCI_EXP_DEVCAP2, 0, CAP_L1SS - CAP_EXP - PCI_EXP_DEVCAP2);
 	}
 }
 
-static void link_set_status(struct reg *lnksta, u32 speed, u32 lanes)
+static void reset_port(struct fn *fn, unsigned int number)
 {
-	lnksta->val &= ~(PCI_EXP_LNKSTA_CLS | PCI_EXP_LNKSTA_NLW |
-			 PCI_EXP_LNKSTA_LT | PCI_EXP_LNKSTA_DLLLA);
-	lnksta->val |= speed | lanes << PCI_EXP_LNKSTA_NLW_SHIFT;
+	reset_from_table(fn);
+	if (fn->type == PCI_EXP_TYPE_UPSTREAM || !fakehost_knobs.hotplug)
+		return;
+
+	exp16_set(fn, PCI_EXP_FLAGS, 0, PCI_EXP_FLAGS_SLOT);
+	put(fn->space, CAP_EXP + PCI_EXP_SLTCAP, 4, PCI_EXP_SLTCAP_HPC | PCI_EXP_SLTCAP_HPS | PCI_EXP_SLTCAP_NCCS |
+	    (number + 1) << 19);
+}
+
+static void reset_function(struct fn *fn, unsigned int number)
+{
+	const struct fakehost_knobs *k = &fakehost_knobs;
+
+	reset_from_table(fn);
+	put(fn->space, PCI_VENDOR_ID, 4, (number ? 0x10f0 : k->ep_device) << 16 | k->ep_vendor);
+	put(fn->space, PCI_CLASS_REVISION, 4, (number ? PCI_CLASS_MULTIMEDIA_HD_AUDIO << 8 : k->ep_class) << 8 | 0xa1);
+	if (k->functions > 1)
+		fn->space[PCI_HEADER_TYPE] |= 0x80;
+	/* Only function 0 has L1 substates (PCIe r6.0 7.8.3) and, here, memory. */
+	if (number) {
+		memset(fn->space + CAP_L1SS, 0, 16);
+		memset(fn->rw + CAP_L1SS, 0, 16);
+		fn->l1ss = 0;
+		put(fn->space, PCI_BASE_ADDRESS_0, 4, 0);
+		put(fn->rw, PCI_BASE_ADDRESS_0, 4, 0);
+		put(fn->rw, PCI_BASE_ADDRESS_1, 4, 0);
+	}
+}
+
+/* Masks for a dump, which gives values only: what the known registers allow. Any bytes may come. */
+static void reset_from_image(struct fn *fn)
+{
+	int pos, i;
+
+	memcpy(fn->space, hw->image, hw->image_size);
+	put(fn->rw, PCI_COMMAND, 2, 0x0547);
+	put(fn->rw, PCI_CACHE_LINE_SIZE, 2, 0xffff);
+	put(fn->rw, PCI_INTERRUPT_LINE, 1, 0xff);
+	for (i = 0; i < 6; i++)
+		put(fn->rw, PCI_BASE_ADDRESS_0 + i * 4, 4,
+		    fn->space[PCI_BASE_ADDRESS_0 + i * 4] & PCI_BASE_ADDRESS_SPACE_IO ? ~0xffu : ~(SZ_64K - 1u));
+
+	pos = fn->space[PCI_CAPABILITY_LIST] & ~3;
+	for (i = 0; i < 48 && pos >= 0x40; i++, pos = fn->space[pos + 1] & ~3) {
+		if (fn->space[pos] == PCI_CAP_ID_PM && pos <= 0xf8)
+			put(fn->rw, pos + PCI_PM_CTRL, 2, PCI_PM_CTRL_STATE_MASK);
+		if (fn->space[pos] == PCI_CAP_ID_EXP && pos <= 0x100 - 0x3c && !fn->exp) {
+			fn->exp = pos;
+			put(fn->rw, pos + PCI_EXP_DEVCTL, 2, 0x7fff);
+		}
+	}
+
+	pos = 0x100;
+	for (i = 0; i < 960 && pos >= 0x100 && pos <= FAKEHOST_SPACE - 16; i++) {
+		u32 header = get(fn->space, pos, 4);
+
+		if ((header & 0xffff) == PCI_EXT_CAP_ID_L1SS && !fn->l1ss)
+			fn->l1ss = pos;
+		pos = header >> 20 & ~3;
+	}
+}
+
+static void power_on(struct slot *slot)
+{
+	unsigned int i;
+
+	slot->nr_fn = hw->image_size ? 1 : clamp(fakehost_knobs.functions, 1u, FAKEHOST_FUNCTIONS * 1u);
+	for (i = 0; i < slot->nr_fn; i++) {
+		struct fn *fn = &slot->ep[i];
+
+		memset(fn->space, 0, sizeof(fn->space));
+		memset(fn->rw, 0, sizeof(fn->rw));
+		memset(fn->w1c, 0, sizeof(fn->w1c));
+		fn->exp = 0;
+		fn->l1ss = 0;
+		fn->image = hw->image_size && slot == hw->slot;
+		if (fn->image)
+			reset_from_image(fn);
+		else
+			reset_function(fn, i);
+	}
+}
+
+static void link_set_status(struct fn *fn, u32 speed, u32 lanes)
+{
+	const u16 clear = PCI_EXP_LNKSTA_CLS | PCI_EXP_LNKSTA_NLW | PCI_EXP_LNKSTA_LT | PCI_EXP_LNKSTA_DLLLA;
+
+	exp16_set(fn, PCI_EXP_LNKSTA, clear, speed | lanes << PCI_EXP_LNKSTA_NLW_SHIFT);
+}
+
+static void slot_event(struct slot *slot, u16 event)
+{
+	if (fakehost_knobs.hotplug)
+		exp16_set(&slot->port, PCI_EXP_SLTSTA, PCI_EXP_SLTSTA_PDS,
+			  event | (slot->present ? PCI_EXP_SLTSTA_PDS : 0));
 }
 
 /* End of training: a link that was down comes up with a card just powered on. */
-static void link_trained(void)
+static void link_trained(struct slot *slot)
 {
-	u32 tls = port_regs[LNKCTL2].val & PCI_EXP_LNKCTL2_TLS;
-	u32 speed = min3(port.speed, ep.speed, train_speed);
-	u32 lanes = min(width, train_width);
+	const struct fakehost_knobs *k = &fakehost_knobs;
+	struct fn *port = &slot->port;
+	u32 tls = exp16(port, PCI_EXP_LNKCTL2) & PCI_EXP_LNKCTL2_TLS;
+	u32 speed = min3(k->port_speed, k->ep_speed, k->train_speed);
+	u32 lanes = min(k->width, k->train_width);
+	unsigned int i;
 	bool up;
 
-	if (port.version >= 2)
+	if (k->port_version >= 2)
 		speed = min(speed, tls);
-	up = present && speed != fail_speed &&
-	     !(port_regs[LNKCTL].val & PCI_EXP_LNKCTL_LD);
+	up = slot->present && speed != k->fail_speed && !(exp16(port, PCI_EXP_LNKCTL) & PCI_EXP_LNKCTL_LD);
 
-	if (up && !link_up)
-		fn_reset(&ep);
-	link_up = up;
+	if (up && !slot->link_up)
+		power_on(slot);
+	if (up != slot->link_up)
+		slot_event(slot, PCI_EXP_SLTSTA_DLLSC);
+	slot->link_up = up;
 
-	link_set_status(&port_regs[LNKSTA], up ? speed : 0, up ? lanes : 0);
+	link_set_status(port, up ? speed : 0, up ? lanes : 0);
 	if (!up)
 		return;
 
-	link_set_status(&ep_regs[LNKSTA], speed, lanes);
-	if (port_regs[LNKCAP].val & PCI_EXP_LNKCAP_DLLLARC)
-		port_regs[LNKSTA].val |= PCI_EXP_LNKSTA_DLLLA;
+	for (i = 0; i < slot->nr_fn; i++)
+		if (!slot->ep[i].image)
+			link_set_status(&slot->ep[i], speed, lanes);
+	if (k->port_lnkcap & PCI_EXP_LNKCAP_DLLLARC)
+		exp16_set(port, PCI_EXP_LNKSTA, 0, PCI_EXP_LNKSTA_DLLLA);
 }
 
-static void link_training_step(void)
+static void link_training_step(struct slot *slot)
 {
-	if (train_left > 0 && --train_left)
+	if (slot->train_left > 0 && --slot->train_left)
 		return;
-	if (train_left < 0)
+	if (slot->train_left < 0)
 		return;
 
-	link_trained();
-	if (port_regs[LNKCAP].val & PCI_EXP_LNKCAP_LBNC)
-		port_regs[LNKSTA].val |= PCI_EXP_LNKSTA_LBMS;
+	link_trained(slot);
+	if (fakehost_knobs.port_lnkcap & PCI_EXP_LNKCAP_LBNC)
+		exp16_set(&slot->port, PCI_EXP_LNKSTA, 0, PCI_EXP_LNKSTA_LBMS);
 }
 
-static void link_retrain(void)
+static void link_retrain(struct slot *slot)
 {
-	port_regs[LNKSTA].val |= PCI_EXP_LNKSTA_LT;
-	train_left = train_reads;
-	if (!train_left)
-		link_training_step();
+	exp16_set(&slot->port, PCI_EXP_LNKSTA, 0, PCI_EXP_LNKSTA_LT);
+	slot->train_left = fakehost_knobs.train_reads;
+	if (!slot->train_left)
+		link_training_step(slot);
 }
 
-/* What a write does beside storing bits. */
-static void port_written(struct reg *reg, u32 old, u32 written)
+/* A link that is down, or trains, and a card that is still in its slot. */
+static void link_down(struct slot *slot)
 {
-	u32 tls;
+	slot->link_up = false;
+	slot_event(slot, PCI_EXP_SLTSTA_DLLSC);
+	link_set_status(&slot->port, 0, 0);
+}
 
-	switch (reg - port_regs) {
-	case BRCTL:
-		if (!(reg->val & ~old & PCI_BRIDGE_CTL_BUS_RESET))
-			break;
-		link_up = false;
-		link_trained();
-		break;
-	case LNKCTL:
-		if ((reg->val ^ old) & PCI_EXP_LNKCTL_LD)
-			link_trained();
-		if (written & PCI_EXP_LNKCTL_RL)
-			link_retrain();
-		break;
-	case LNKCTL2:
-		tls = reg->val & PCI_EXP_LNKCTL2_TLS;
-		reg->val += clamp(tls, tls_min, tls_max) - tls;
-		break;
+static bool covers(int off, int size, int reg, int width)
+{
+	return reg < off + size && off < reg + width;
+}
+
+/* What a write to a slot's port does beside storing bits. */
+static void port_written(struct slot *slot, int off, int size, u32 written, u16 old_brctl, u16 old_lnkctl)
+{
+	const struct fakehost_knobs *k = &fakehost_knobs;
+	struct fn *port = &slot->port;
+	u16 lnkctl = exp16(port, PCI_EXP_LNKCTL), tls;
+	int lnkctl_off = port->exp + PCI_EXP_LNKCTL, lnkctl2_off = port->exp + PCI_EXP_LNKCTL2;
+
+	if (get(port->space, PCI_BRIDGE_CONTROL, 2) & ~old_brctl & PCI_BRIDGE_CTL_BUS_RESET) {
+		slot->link_up = false;
+		link_trained(slot);
+	}
+
+	if (covers(off, size, lnkctl_off, 1)) {
+		if ((lnkctl ^ old_lnkctl) & PCI_EXP_LNKCTL_LD)
+			link_trained(slot);
+		if (written >> (lnkctl_off - off) * 8 & PCI_EXP_LNKCTL_RL)
+			link_retrain(slot);
+	}
+
+	if (k->port_version >= 2 && covers(off, size, lnkctl2_off, 1)) {
+		tls = exp16(port, PCI_EXP_LNKCTL2) & PCI_EXP_LNKCTL2_TLS;
+		exp16_set(port, PCI_EXP_LNKCTL2, PCI_EXP_LNKCTL2_TLS, clamp_t(u16, tls, k->tls_min, k->tls_max));
 	}
 }
 
-static void fn_write(struct fn *fn, int off, int size, u32 data)
+static void store(struct fn *fn, int off, int size, u32 data)
 {
-	struct reg *reg;
-	u32 mask, old;
+	int i;
 
-	for (reg = fn->regs; reg < fn->regs + NR_REGS; reg++) {
-		if (!reg_covers(fn, reg, off, size))
-			continue;
-
-		mask = to_reg(size_mask(size), off, reg->off);
-		old = reg->val;
-		data &= size_mask(size);
-		reg->val &= ~(reg->rw & mask);
-		reg->val |= to_reg(data, off, reg->off) & reg->rw & mask;
-		reg->val &= ~(to_reg(data, off, reg->off) & reg->w1c & mask);
-		if (fn == &port)
-			port_written(reg, old, to_reg(data, off, reg->off));
+	refresh_masks(fn);
+	for (i = off; i < off + size; i++, data >>= 8) {
+		fn->space[i] = (fn->space[i] & ~fn->rw[i]) | (data & fn->rw[i]);
+		fn->space[i] &= ~(data & fn->w1c[i]);
 	}
 }
 
-static struct access *log_next(void)
+static void record(const struct fn *fn, int off, int size, u32 old, u32 val, u32 now, bool read)
 {
-	static struct access overflow;
+	const struct reg *reg = reg_at(fn, off, size);
 
-	if (nr_accesses < ARRAY_SIZE(accesses))
-		return &accesses[nr_accesses++];
-
-	nr_lost++;
-	return &overflow;
-}
-
-static const char *reg_name(const struct fn *fn, int off, int size)
-{
-	const struct reg *reg;
-
-	for (reg = fn->regs; reg < fn->regs + NR_REGS; reg++)
-		if (reg_covers(fn, reg, off, size))
-			return reg->name;
-
-	return "-";
-}
-
-/* The port answers on the root bus, the card where the port forwards to. */
-static struct fn *fn_find(struct pci_bus *bus, unsigned int devfn)
-{
-	if (devfn)
-		return NULL;
-	if (pci_is_root_bus(bus))
-		return &port;
-
-	return bus->number == (port_regs[BUSES].val >> 8 & 0xff) ? &ep : NULL;
-}
-
-static int fakehost_read(struct pci_bus *bus, unsigned int devfn, int off,
-			 int size, u32 *val)
-{
-	struct fn *fn = fn_find(bus, devfn);
-	unsigned long flags;
-
-	if (!fn) {
-		*val = size_mask(size);
-		return PCIBIOS_SUCCESSFUL;
+	if (hw->nr_recorded == RECORD_SIZE) {
+		hw->nr_lost++;
+		return;
 	}
 
-	raw_spin_lock_irqsave(&lock, flags);
-	*val = fn_read(fn, off, size);
-	if (fn == &port && reg_covers(fn, &port_regs[LNKSTA], off, size) &&
-	    port_regs[LNKSTA].val & PCI_EXP_LNKSTA_LT)
-		link_training_step();
-	raw_spin_unlock_irqrestore(&lock, flags);
-
-	return PCIBIOS_SUCCESSFUL;
-}
-
-static int fakehost_write(struct pci_bus *bus, unsigned int devfn, int off,
-			  int size, u32 val)
-{
-	struct fn *fn = fn_find(bus, devfn);
-	struct access *access;
-	unsigned long flags;
-	u32 old;
-
-	if (!fn)
-		return PCIBIOS_SUCCESSFUL;
-
-	raw_spin_lock_irqsave(&lock, flags);
-	old = fn_read(fn, off, size);
-	if (fn == &port || link_up)
-		fn_write(fn, off, size, val);
-	access = log_next();
-	*access = (struct access) {
-		.fn = fn->name, .reg = reg_name(fn, off, size),
-		.off = off, .size = size, .old = old,
-		.written = val & size_mask(size),
-		.now = fn_read(fn, off, size),
+	hw->record[hw->nr_recorded++] = (struct fakehost_access) {
+		.fn = fn->name, .reg = reg ? reg->name : "-", .off = off, .size = size, .read = read,
+		.old = old, .written = val & size_mask(size), .now = now,
 	};
+}
+
+static unsigned int secondary(const struct fn *port)
+{
+	return port->space[PCI_SECONDARY_BUS];
+}
+
+/* The function at an address, and the slot it belongs to; nothing answers behind a link that is down. */
+static struct fn *fn_find(struct pci_bus *bus, unsigned int devfn, struct slot **ret_slot)
+{
+	const struct fakehost_knobs *k = &fakehost_knobs;
+	bool root = pci_is_root_bus(bus);
+	unsigned int i, number = PCI_SLOT(devfn);
+
+	*ret_slot = NULL;
+	if (k->switched && root)
+		return devfn ? NULL : &hw->root;
+	if (k->switched && bus->number == secondary(&hw->root))
+		return devfn ? NULL : &hw->up;
+	if (k->switched ? bus->number == secondary(&hw->up) : root) {
+		if (PCI_FUNC(devfn) || number >= k->slots)
+			return NULL;
+		*ret_slot = &hw->slot[number];
+		return &hw->slot[number].port;
+	}
+
+	for (i = 0; i < k->slots; i++) {
+		struct slot *slot = &hw->slot[i];
+
+		if (bus->number != secondary(&slot->port) || number || PCI_FUNC(devfn) >= slot->nr_fn)
+			continue;
+		*ret_slot = slot;
+		return &slot->ep[PCI_FUNC(devfn)];
+	}
+
+	return NULL;
+}
+
+/* Faults on request, counted over what reaches slot 0. */
+static bool inject(struct slot *slot)
+{
+	struct fakehost_knobs *k = &fakehost_knobs;
+
+	if (slot != hw->slot)
+		return false;
+
+	if (k->vanish_at && !--k->vanish_at) {
+		slot->present = false;
+		link_trained(slot);
+		slot_event(slot, PCI_EXP_SLTSTA_PDC);
+	}
+
+	return k->fail_at && !--k->fail_at;
+}
+
+static int fakehost_read(struct pci_bus *bus, unsigned int devfn, int off, int size, u32 *val)
+{
+	int ret = PCIBIOS_SUCCESSFUL;
+	unsigned long flags;
+	struct slot *slot;
+	struct fn *fn;
+
+	*val = size_mask(size);
+
+	raw_spin_lock_irqsave(&lock, flags);
+	fn = fn_find(bus, devfn, &slot);
+	if (fn && inject(slot))
+		ret = PCIBIOS_DEVICE_NOT_FOUND;
+	else if (fn && (!slot || fn == &slot->port || slot->link_up))
+		*val = get(fn->space, off, size);
+	if (fn && fakehost_knobs.log_reads)
+		record(fn, off, size, *val, *val, *val, true);
+	if (slot && fn == &slot->port && covers(off, size, fn->exp + PCI_EXP_LNKSTA, 2) &&
+	    exp16(fn, PCI_EXP_LNKSTA) & PCI_EXP_LNKSTA_LT)
+		link_training_step(slot);
 	raw_spin_unlock_irqrestore(&lock, flags);
 
-	return PCIBIOS_SUCCESSFUL;
+	return ret;
+}
+
+static int fakehost_write(struct pci_bus *bus, unsigned int devfn, int off, int size, u32 val)
+{
+	u32 old = size_mask(size), now = size_mask(size);
+	u16 old_brctl, old_lnkctl;
+	int ret = PCIBIOS_SUCCESSFUL;
+	unsigned long flags;
+	struct slot *slot;
+	struct fn *fn;
+
+	raw_spin_lock_irqsave(&lock, flags);
+	fn = fn_find(bus, devfn, &slot);
+	if (!fn)
+		goto out_unlock;
+
+	if (inject(slot)) {
+		ret = PCIBIOS_SET_FAILED;
+		goto out_unlock;
+	}
+
+	if (!slot || fn == &slot->port || slot->link_up) {
+		old = get(fn->space, off, size);
+		old_brctl = get(fn->space, PCI_BRIDGE_CONTROL, 2);
+		old_lnkctl = exp16(fn, PCI_EXP_LNKCTL);
+		store(fn, off, size, val);
+		if (slot && fn == &slot->port)
+			port_written(slot, off, size, val, old_brctl, old_lnkctl);
+		now = get(fn->space, off, size);
+	}
+	record(fn, off, size, old, val, now, false);
+
+out_unlock:
+	raw_spin_unlock_irqrestore(&lock, flags);
+	return ret;
 }
 
 static struct pci_ops fakehost_ops = {
@@ -466,58 +678,155 @@ static struct pci_ops fakehost_ops = {
 	.write = fakehost_write,
 };
 
+/**
+ * fakehost_set_present - put cards into slots and take them out, without a word to the kernel
+ * @slots:	bit per slot
+ */
+void fakehost_set_present(unsigned int slots)
+{
+	unsigned long flags;
+	unsigned int i;
+
+	raw_spin_lock_irqsave(&lock, flags);
+	for (i = 0; i < fakehost_knobs.slots; i++) {
+		struct slot *slot = &hw->slot[i];
+		bool present = slots & BIT(i);
+
+		if (present == slot->present)
+			continue;
+		slot->present = present;
+		link_trained(slot);
+		slot_event(slot, PCI_EXP_SLTSTA_PDC);
+	}
+	raw_spin_unlock_irqrestore(&lock, flags);
+}
+EXPORT_SYMBOL_GPL(fakehost_set_present);
+
+/**
+ * fakehost_lose_link - a slot's link goes down with the card in its slot; the next retrain brings it back
+ * @slot:	number
+ */
+void fakehost_lose_link(unsigned int slot)
+{
+	unsigned long flags;
+
+	raw_spin_lock_irqsave(&lock, flags);
+	link_down(&hw->slot[slot]);
+	raw_spin_unlock_irqrestore(&lock, flags);
+}
+EXPORT_SYMBOL_GPL(fakehost_lose_link);
+
+/**
+ * fakehost_set_image - what the card of slot 0 is made of from its next power-on
+ * @image:	configuration space
+ * @size:	bytes, up to FAKEHOST_SPACE; 0 = the built-in card
+ */
+void fakehost_set_image(const void *image, size_t size)
+{
+	unsigned long flags;
+
+	raw_spin_lock_irqsave(&lock, flags);
+	hw->image_size = min_t(size_t, size, FAKEHOST_SPACE);
+	memcpy(hw->image, image, hw->image_size);
+	raw_spin_unlock_irqrestore(&lock, flags);
+}
+EXPORT_SYMBOL_GPL(fakehost_set_image);
+
 static int present_set(const char *text, const struct kernel_param *kp)
 {
-	unsigned long flags;
-	int ret;
+	unsigned int slots;
+	int ret = kstrtouint(text, 0, &slots);
 
-	ret = param_set_bool(text, kp);
-	if (ret)
-		return ret;
-
-	raw_spin_lock_irqsave(&lock, flags);
-	link_trained();
-	raw_spin_unlock_irqrestore(&lock, flags);
-	return 0;
+	if (!ret && hw)
+		fakehost_set_present(slots);
+	return ret;
 }
 
-static const struct kernel_param_ops present_ops = {
-	.set = present_set,
-	.get = param_get_bool,
-};
-module_param_cb(present, &present_ops, &present, 0644);
-MODULE_PARM_DESC(present, "0: the card is gone, its config space reads all ones");
+static int present_get(char *buffer, const struct kernel_param *kp)
+{
+	unsigned int i, slots = 0;
 
-/* Entries never change once counted; a concurrent clear shows old ones. */
+	for (i = 0; hw && i < fakehost_knobs.slots; i++)
+		slots |= hw->slot[i].present << i;
+	return sprintf(buffer, "%u\n", slots);
+}
+
+static const struct kernel_param_ops present_ops = { .set = present_set, .get = present_get };
+module_param_cb(present, &present_ops, NULL, 0644);
+MODULE_PARM_DESC(present, "bit per slot; 0: the card is gone, its config space reads all ones");
+
+static int lose_set(const char *text, const struct kernel_param *kp)
+{
+	unsigned int slot;
+	int ret = kstrtouint(text, 0, &slot);
+
+	if (!ret && hw && slot < fakehost_knobs.slots)
+		fakehost_lose_link(slot);
+	return ret;
+}
+
+static const struct kernel_param_ops lose_ops = { .set = lose_set };
+module_param_cb(lose, &lose_ops, NULL, 0200);
+MODULE_PARM_DESC(lose, "number of the slot whose link goes down");
+
+/**
+ * fakehost_log_clear - forget the record
+ */
+void fakehost_log_clear(void)
+{
+	unsigned long flags;
+
+	raw_spin_lock_irqsave(&lock, flags);
+	hw->nr_recorded = 0;
+	hw->nr_lost = 0;
+	raw_spin_unlock_irqrestore(&lock, flags);
+}
+EXPORT_SYMBOL_GPL(fakehost_log_clear);
+
+/**
+ * fakehost_log_at - an entry of the record
+ * @index:	0 for the first
+ *
+ * Entries never change once counted; do not clear meanwhile.
+ *
+ * Return: the entry, or NULL behind the last one.
+ */
+const struct fakehost_access *fakehost_log_at(unsigned int index)
+{
+	const struct fakehost_access *access = NULL;
+	unsigned long flags;
+
+	raw_spin_lock_irqsave(&lock, flags);
+	if (index < hw->nr_recorded)
+		access = &hw->record[index];
+	raw_spin_unlock_irqrestore(&lock, flags);
+
+	return access;
+}
+EXPORT_SYMBOL_GPL(fakehost_log_at);
+
 static int log_show(struct seq_file *s, void *unused)
 {
-	const struct access *a;
-	unsigned int nr, lost;
-	unsigned long flags;
+	const struct fakehost_access *a;
+	unsigned int i;
 
-	raw_spin_lock_irqsave(&lock, flags);
-	nr = nr_accesses;
-	lost = nr_lost;
-	raw_spin_unlock_irqrestore(&lock, flags);
+	for (i = 0; (a = fakehost_log_at(i)); i++) {
+		int digits = a->size * 2;
 
-	for (a = accesses; a < accesses + nr; a++)
-		seq_printf(s, "%s %03x %d %0*x %0*x %0*x %s\n", a->fn, a->off,
-			   a->size, a->size * 2, a->old, a->size * 2,
-			   a->written, a->size * 2, a->now, a->reg);
-	if (lost)
-		seq_printf(s, "lost %u\n", lost);
+		if (a->read)
+			seq_printf(s, "%s %03x %d read %0*x %s\n", a->fn, a->off, a->size, digits, a->now, a->reg);
+		else
+			seq_printf(s, "%s %03x %d %0*x %0*x %0*x %s\n", a->fn, a->off, a->size, digits, a->old,
+				   digits, a->written, digits, a->now, a->reg);
+	}
+	if (hw->nr_lost)
+		seq_printf(s, "lost %u\n", hw->nr_lost);
 	return 0;
 }
 
-static ssize_t log_clear(struct file *file, const char __user *buf,
-			 size_t count, loff_t *pos)
+static ssize_t log_write(struct file *file, const char __user *buf, size_t count, loff_t *pos)
 {
-	unsigned long flags;
-
-	raw_spin_lock_irqsave(&lock, flags);
-	nr_accesses = 0;
-	nr_lost = 0;
-	raw_spin_unlock_irqrestore(&lock, flags);
+	fakehost_log_clear();
 	return count;
 }
 
@@ -530,26 +839,109 @@ static const struct file_operations log_fops = {
 	.owner = THIS_MODULE,
 	.open = log_open,
 	.read = seq_read,
-	.write = log_clear,
+	.write = log_write,
 	.llseek = seq_lseek,
 	.release = single_release,
 };
 
+/* One write is one image; a single byte goes back to the built-in card. */
+static ssize_t image_write(struct file *file, const char __user *buf, size_t count, loff_t *pos)
+{
+	size_t size = min_t(size_t, count, FAKEHOST_SPACE);
+	u8 *image = vmalloc(FAKEHOST_SPACE);
+	ssize_t ret = count;
+
+	if (!image)
+		return -ENOMEM;
+
+	if (copy_from_user(image, buf, size))
+		ret = -EFAULT;
+	else
+		fakehost_set_image(image, size > 1 ? size : 0);
+	vfree(image);
+	return ret;
+}
+
+static const struct file_operations image_fops = {
+	.owner = THIS_MODULE,
+	.open = simple_open,
+	.write = image_write,
+	.llseek = default_llseek,
+};
+
 /* The core's own structures; one bridge is all a test needs. */
-static struct pci_sysdata sysdata = { .node = NUMA_NO_NODE };
-static struct resource buses = {
-	.name = "fakehost buses",
-	.end = 0xff,
-	.flags = IORESOURCE_BUS,
-};
-
-static struct resource window = {
-	.name = "fakehost (simulated)",
-	.flags = IORESOURCE_MEM | IORESOURCE_PREFETCH | IORESOURCE_MEM_64,
-};
-
+static struct pci_sysdata sysdata;
+static struct resource buses, window;
 static struct pci_host_bridge *bridge;
 static struct dentry *debugfs;
+
+static const char *fn_name(struct fn *fn, const char *kind, unsigned int slot, unsigned int function)
+{
+	/* With one slot and one function the names are short, as there is nothing to tell apart. */
+	if (fakehost_knobs.slots == 1 && (is_port(fn) || !function))
+		snprintf(fn->name, sizeof(fn->name), "%s", kind);
+	else if (is_port(fn))
+		snprintf(fn->name, sizeof(fn->name), "%s%u", kind, slot);
+	else
+		snprintf(fn->name, sizeof(fn->name), "%s%u.%u", kind, slot, function);
+	return fn->name;
+}
+
+/* As after power-on of the whole machine; cards stay in their slots. */
+static void reset_all(void)
+{
+	unsigned int i;
+
+	if (fakehost_knobs.switched) {
+		reset_port(&hw->root, FAKEHOST_SLOTS);
+		reset_port(&hw->up, 0);
+		link_set_status(&hw->root, fakehost_knobs.port_speed, fakehost_knobs.width);
+		link_set_status(&hw->up, fakehost_knobs.port_speed, fakehost_knobs.width);
+	}
+	for (i = 0; i < fakehost_knobs.slots; i++) {
+		struct slot *slot = &hw->slot[i];
+
+		reset_port(&slot->port, i);
+		slot->link_up = false;
+		link_trained(slot);
+		slot_event(slot, 0);
+	}
+}
+
+static int hardware_init(void)
+{
+	struct fakehost_knobs *k = &fakehost_knobs;
+	unsigned int i, j;
+
+	hw = vzalloc(sizeof(*hw));
+	if (!hw)
+		return -ENOMEM;
+
+	k->slots = clamp(k->slots, 1u, FAKEHOST_SLOTS * 1u);
+	hw->root.regs = port_regs;
+	hw->root.type = PCI_EXP_TYPE_ROOT_PORT;
+	hw->up.regs = port_regs;
+	hw->up.type = PCI_EXP_TYPE_UPSTREAM;
+	strscpy(hw->root.name, "root", sizeof(hw->root.name));
+	strscpy(hw->up.name, "up", sizeof(hw->up.name));
+
+	for (i = 0; i < k->slots; i++) {
+		struct slot *slot = &hw->slot[i];
+
+		slot->present = true;
+		slot->port.regs = port_regs;
+		slot->port.type = k->switched ? PCI_EXP_TYPE_DOWNSTREAM : PCI_EXP_TYPE_ROOT_PORT;
+		fn_name(&slot->port, "port", i, 0);
+		for (j = 0; j < FAKEHOST_FUNCTIONS; j++) {
+			slot->ep[j].regs = ep_regs;
+			slot->ep[j].type = PCI_EXP_TYPE_LEG_END;
+			fn_name(&slot->ep[j], "ep", i, j);
+		}
+	}
+
+	reset_all();
+	return 0;
+}
 
 /* S3 takes the power; the bridge wakes before port and card, as firmware left it. */
 static int fakehost_resume(struct device *dev)
@@ -560,9 +952,7 @@ static int fakehost_resume(struct device *dev)
 		return 0;
 
 	raw_spin_lock_irqsave(&lock, flags);
-	fn_reset(&port);
-	link_up = false;
-	link_trained();
+	reset_all();
 	raw_spin_unlock_irqrestore(&lock, flags);
 	return 0;
 }
@@ -577,27 +967,48 @@ static struct dev_pm_domain power = {
  */
 static int window_init(void)
 {
-	return allocate_resource(&iomem_resource, &window, SZ_64M, 1ull << 38,
-				 iomem_resource.end, SZ_64M, NULL, NULL);
+	window = (struct resource) {
+		.name = "fakehost (simulated)",
+		.flags = IORESOURCE_MEM | IORESOURCE_PREFETCH | IORESOURCE_MEM_64,
+	};
+	return allocate_resource(&iomem_resource, &window, SZ_128M, 1ull << 38, iomem_resource.end, SZ_128M, NULL,
+				 NULL);
 }
 
-static int __init fakehost_init(void)
+/**
+ * fakehost_defaults - all knobs as they are without a parameter; only while there is no bridge
+ */
+void fakehost_defaults(void)
+{
+	fakehost_knobs = default_knobs;
+}
+EXPORT_SYMBOL_GPL(fakehost_defaults);
+
+/**
+ * fakehost_start - make the bridge, a card in every slot, and let the kernel find it all
+ *
+ * Return: 0 or a negative errno.
+ */
+int fakehost_start(void)
 {
 	int ret;
 
-	fn_reset(&port);
-	link_trained();
+	ret = hardware_init();
+	if (ret)
+		return ret;
 
+	ret = -ENOMEM;
 	bridge = pci_alloc_host_bridge(0);
 	if (!bridge)
-		return -ENOMEM;
+		goto err_free_hw;
 
-	sysdata.domain = domain;
+	sysdata = (struct pci_sysdata) { .node = NUMA_NO_NODE, .domain = fakehost_knobs.domain };
+	buses = (struct resource) { .name = "fakehost buses", .end = 0xff, .flags = IORESOURCE_BUS };
 	bridge->sysdata = &sysdata;
 	bridge->ops = &fakehost_ops;
 	bridge->dev.pm_domain = &power;
 	pci_add_resource(&bridge->windows, &buses);
-	if (mem) {
+	if (fakehost_knobs.mem) {
 		ret = window_init();
 		if (ret)
 			goto err_free_bridge;
@@ -608,8 +1019,8 @@ static int __init fakehost_init(void)
 	ret = pci_scan_root_bus_bridge(bridge);
 	if (!ret) {
 		pci_assign_unassigned_bus_resources(bridge->bus);
-		if (bind_delay_ms)
-			msleep(bind_delay_ms);
+		if (fakehost_knobs.bind_delay_ms)
+			msleep(fakehost_knobs.bind_delay_ms);
 		pci_bus_add_devices(bridge->bus);
 	}
 	pci_unlock_rescan_remove();
@@ -618,17 +1029,26 @@ static int __init fakehost_init(void)
 
 	debugfs = debugfs_create_dir("fakehost", NULL);
 	debugfs_create_file("log", 0600, debugfs, NULL, &log_fops);
+	debugfs_create_file("image", 0200, debugfs, NULL, &image_fops);
 	return 0;
 
 err_release_window:
-	if (mem)
+	if (fakehost_knobs.mem)
 		release_resource(&window);
 err_free_bridge:
 	pci_free_host_bridge(bridge);
+	bridge = NULL;
+err_free_hw:
+	vfree(hw);
+	hw = NULL;
 	return ret;
 }
+EXPORT_SYMBOL_GPL(fakehost_start);
 
-static void __exit fakehost_exit(void)
+/**
+ * fakehost_stop - take the bridge and all behind it away
+ */
+void fakehost_stop(void)
 {
 	debugfs_remove_recursive(debugfs);
 
@@ -638,11 +1058,99 @@ static void __exit fakehost_exit(void)
 	pci_unlock_rescan_remove();
 
 	pci_free_host_bridge(bridge);
-	if (mem)
+	if (fakehost_knobs.mem)
 		release_resource(&window);
+	bridge = NULL;
+	vfree(hw);
+	hw = NULL;
+}
+EXPORT_SYMBOL_GPL(fakehost_stop);
+
+/**
+ * fakehost_card - a function of a slot's card, as the kernel knows it
+ * @slot:	number
+ * @function:	number
+ *
+ * Return: the device with a reference for the caller, or NULL.
+ */
+struct pci_dev *fakehost_card(unsigned int slot, unsigned int function)
+{
+	return pci_get_domain_bus_and_slot(fakehost_knobs.domain, secondary(&hw->slot[slot].port), function);
+}
+EXPORT_SYMBOL_GPL(fakehost_card);
+
+/**
+ * fakehost_port - a slot's port, as the kernel knows it
+ * @slot:	number
+ *
+ * Return: the device with a reference for the caller, or NULL.
+ */
+struct pci_dev *fakehost_port(unsigned int slot)
+{
+	unsigned int bus = fakehost_knobs.switched ? secondary(&hw->up) : 0;
+
+	return pci_get_domain_bus_and_slot(fakehost_knobs.domain, bus, PCI_DEVFN(slot, 0));
+}
+EXPORT_SYMBOL_GPL(fakehost_port);
+
+static const struct reg *reg_named(const struct fn *fn, const char *name)
+{
+	const struct reg *reg;
+
+	for (reg = fn->regs; reg->name; reg++)
+		if (!strcmp(reg->name, name))
+			return reg;
+
+	return NULL;
+}
+
+/**
+ * fakehost_peek - a register as it is, without an access
+ * @slot:	number
+ * @port:	of the port; else of the card's function 0
+ * @reg:	its name
+ */
+u32 fakehost_peek(unsigned int slot, bool port, const char *reg)
+{
+	struct fn *fn = port ? &hw->slot[slot].port : &hw->slot[slot].ep[0];
+	const struct reg *found = reg_named(fn, reg);
+
+	return found ? get(fn->space, found->off, found->width) : ~0u;
+}
+EXPORT_SYMBOL_GPL(fakehost_peek);
+
+/**
+ * fakehost_poke - give a register a value behind the kernel's back
+ * @slot:	number
+ * @port:	of the port; else of the card's function 0
+ * @reg:	its name
+ * @value:	value
+ */
+void fakehost_poke(unsigned int slot, bool port, const char *reg, u32 value)
+{
+	struct fn *fn = port ? &hw->slot[slot].port : &hw->slot[slot].ep[0];
+	const struct reg *found = reg_named(fn, reg);
+	unsigned long flags;
+
+	raw_spin_lock_irqsave(&lock, flags);
+	if (found)
+		put(fn->space, found->off, found->width, value);
+	raw_spin_unlock_irqrestore(&lock, flags);
+}
+EXPORT_SYMBOL_GPL(fakehost_poke);
+
+static int __init fakehost_init(void)
+{
+	return autostart ? fakehost_start() : 0;
+}
+
+static void __exit fakehost_exit(void)
+{
+	if (bridge)
+		fakehost_stop();
 }
 
 module_init(fakehost_init);
 module_exit(fakehost_exit);
-MODULE_DESCRIPTION("simulated PCI host bridge with one card, for softtape's tests");
+MODULE_DESCRIPTION("simulated PCI host bridge with cards, for softtape's tests");
 MODULE_LICENSE("GPL");
