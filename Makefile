@@ -93,18 +93,23 @@ demo: ## show the whole story on an emulated card in a virtual machine; CARD=FIL
 	$(Q)tests/boot/demo $(if $(CARD),"$(CARD)")
 
 .PHONY: test
-test: ## everything that CI runs: static gates, unit tests, cases, DKMS builds and install, packages, virtual machine scenarios
+test: ## everything that CI runs: static gates, unit tests, cases, DKMS builds and install, packages, KUnit, virtual machine scenarios
 	$(Q)scripts/deps test
-	$(Q)scripts/test check user dkms packages boot
+	$(Q)scripts/test check user dkms packages kunit boot
 
 .PHONY: check
 check: ## the static gates alone: warnings, sparse, checkpatch, clang-tidy, cppcheck, shellcheck, house rules
 	$(Q)scripts/check
 
+.PHONY: kunit
+kunit: ## the module's KUnit suites on Debian's stock kernels 6.1, 6.12 and newest 7.x, with their raw KTAP
+	$(Q)scripts/deps test
+	$(Q)tests/kunit/run
+
 .PHONY: prove
 prove: ## what takes too long for CI: every kernel of the DKMS builds, packages in clean trees, Slurm and the node exporter, every scenario, full lengths
 	$(Q)scripts/deps test
-	$(Q)PROVE=1 scripts/test check user dkms packages fleet boot
+	$(Q)PROVE=1 scripts/test check user dkms packages fleet kunit boot
 
 .PHONY: bench
 bench: helper ## sizes of the module and the helper; KDIR= as for module

@@ -1,0 +1,8 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Hands the suites to KUnit, pure ones first. */
+#include <linux/module.h>
+
+#include "suites.h"
+
+kunit_test_suites(&cards_suite, &policy_suite, &plan_suite, &report_suite, &link_suite, &sysfs_suite, &record_suite,
+		  &main_suite);
