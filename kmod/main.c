@@ -12,6 +12,7 @@
 #include <linux/suspend.h>
 
 #include "record.h"
+#include "smbus.h"
 
 struct softtape_policy softtape_policy;
 
@@ -151,9 +152,13 @@ static int __init softtape_init(void)
 	if (ret)
 		return ret;
 
-	ret = softtape_record_init();
+	ret = softtape_smbus_init();
 	if (ret)
 		return ret;
+
+	ret = softtape_record_init();
+	if (ret)
+		goto err_smbus_exit;
 
 	ret = bus_register_notifier(&pci_bus_type, &bus_nb);
 	if (ret)
@@ -174,6 +179,8 @@ err_bus_unregister:
 	bus_unregister_notifier(&pci_bus_type, &bus_nb);
 err_record_exit:
 	softtape_record_exit();
+err_smbus_exit:
+	softtape_smbus_exit();
 	return ret;
 }
 module_init(softtape_init);
@@ -183,6 +190,7 @@ static void __exit softtape_exit(void)
 	unregister_pm_notifier(&pm_nb);
 	bus_unregister_notifier(&pci_bus_type, &bus_nb);
 	softtape_record_exit();
+	softtape_smbus_exit();
 }
 module_exit(softtape_exit);
 

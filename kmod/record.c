@@ -28,6 +28,7 @@
 
 #include "link.h"
 #include "record.h"
+#include "smbus.h"
 
 /* A record that cannot be settled is tried again often at first, then for as long as the card is there. */
 #define RETRY_FAST_MS	100
@@ -186,7 +187,13 @@ static void report_init(struct record *record, struct softtape_report *report)
 	memset(report, 0, sizeof(*report));
 	report->card = record->card;
 	report->device = record->owner->device;
-	report->smbus = "off";
+	if (record->skipped) {
+		strscpy(report->smbus, "off", sizeof(report->smbus));
+		return;
+	}
+
+	softtape_smbus_current(report->smbus, sizeof(report->smbus));
+	report->smbus_would = softtape_smbus_would(&softtape_policy);
 }
 
 static void set_snapshot(struct record *record, const struct softtape_report *report)
@@ -578,6 +585,8 @@ static void bury(struct record *record)
 	record->dead = true;
 	mutex_unlock(&record->lock);
 
+	if (!record->skipped)
+		softtape_smbus_card_removed();
 	queue_work(workqueue, &record->burial);
 }
 
@@ -737,6 +746,8 @@ void softtape_record_add(struct pci_dev *pdev, bool late)
 		return;
 	}
 
+	if (!record->skipped)
+		softtape_smbus_card_added();
 	if (!late)
 		early(record);
 
@@ -926,23 +937,28 @@ int softtape_record_verify(struct device *dev)
  * @dev:	the matched function
  * @ret_report:	filled when there is a record
  *
- * Takes a spinlock only.
+ * Takes spinlocks only.
  *
  * Return: whether there is a record.
  */
 bool softtape_record_snapshot(struct device *dev, struct softtape_report *ret_report)
 {
 	struct record *record;
-	bool found = false;
+	bool found = false, skipped = false;
 
 	spin_lock(&records_lock);
 	list_for_each_entry(record, &records, node) {
 		if (&record->owner->dev == dev) {
 			*ret_report = record->snapshot;
+			skipped = record->skipped;
 			found = true;
 		}
 	}
 	spin_unlock(&records_lock);
+
+	/* Changes by itself, without a word from the card. */
+	if (found && !skipped)
+		softtape_smbus_current(ret_report->smbus, sizeof(ret_report->smbus));
 
 	return found;
 }

@@ -207,6 +207,10 @@ static void add_reason(struct text *text, const struct softtape_report *report, 
 		add_speed(text, report->view.max_speed, report->view.max_width);
 		add(text, ")");
 		break;
+	case SOFTTAPE_F_SMBUS:
+		if (report->smbus_would && !strcmp(report->smbus, "off"))
+			add(text, "(would be %s)", report->smbus_would);
+		break;
 	default:
 		break;
 	}

@@ -293,6 +293,31 @@ struct softtape_outcome {
 	__u8 cap_to;
 };
 
+/* Addresses a card may answer at (softtape_smbus_address). */
+#define SOFTTAPE_SMBUS_ADDRESSES	3
+
+/* The longest text of the smbus key, terminator included; enough for two controllers with everything held. */
+#define SOFTTAPE_SMBUS_TEXT_MAX		96
+
+/* The kernel's I2C_NAME_SIZE, also enough for the name of a driver; longer ones are cut. */
+#define SOFTTAPE_SMBUS_NAME_MAX		20
+
+/**
+ * struct softtape_smbus - a host SMBus controller of a known kind, with a driver
+ * @adapter:	number of its main I2C adapter, N of i2c-N
+ * @ddr5:	the host's memory forbids holding anything
+ * @awake:	kept out of runtime suspend by us
+ * @held:	per address: held by us
+ * @owner:	per address: who else has it, a driver's name or, without a driver, the client's; empty = nobody
+ */
+struct softtape_smbus {
+	int adapter;
+	bool ddr5;
+	bool awake;
+	bool held[SOFTTAPE_SMBUS_ADDRESSES];
+	char owner[SOFTTAPE_SMBUS_ADDRESSES][SOFTTAPE_SMBUS_NAME_MAX];
+};
+
 /**
  * struct softtape_report - everything the log line and the sysfs files say of a card
  * @card:	its row
@@ -305,7 +330,8 @@ struct softtape_outcome {
  * @cap_gen:	N of genN and clamped:genN; with SOFTTAPE_CAP_WOULD the speed now
  * @cap_want:	M of (would be genM)
  * @view:	speed and width as last read
- * @smbus:	text of the smbus key, never NULL
+ * @smbus:	text of the smbus key
+ * @smbus_would:	what it would be without a dry run; NULL = no dry run, or nothing was asked for
  * @after:	"bind", "unbind", "resume", "verify" for a further line; NULL for the final line
  */
 struct softtape_report {
@@ -319,7 +345,8 @@ struct softtape_report {
 	__u8 cap_gen;
 	__u8 cap_want;
 	struct softtape_view view;
-	const char *smbus;
+	char smbus[SOFTTAPE_SMBUS_TEXT_MAX];
+	const char *smbus_would;
 	const char *after;
 };
 
@@ -357,6 +384,16 @@ void softtape_view_make(const struct softtape_link *link, struct softtape_view *
 void softtape_plan_make(const struct softtape_view *view, const struct softtape_policy *policy,
 			struct softtape_plan *ret_plan);
 enum softtape_cap softtape_cap_judge(__u8 cap, __u8 old, __u8 tls);
+
+/* smbus_rules.c */
+__u8 softtape_smbus_address(unsigned int index);
+bool softtape_smbus_may_hold(__u8 address, bool ddr5);
+bool softtape_smbus_memory_ddr5(__u8 type);
+bool softtape_smbus_client_ddr5(const char *name);
+bool softtape_smbus_main_adapter(const char *name);
+const char *softtape_smbus_would(const struct softtape_policy *policy);
+size_t softtape_smbus_text(const struct softtape_policy *policy, const struct softtape_smbus *smbus, unsigned int nr,
+			   char *buf, size_t size);
 
 /* report.c */
 const char *softtape_value_word(enum softtape_value value);
