@@ -6,7 +6,7 @@
  *
  * All is done by one work, which looks at what there is and makes it what is wanted. Events only queue it: a driver was
  * bound to a controller, a card came or went, a client came or went. One cannot wait: a driver that leaves its controller
- * deletes the adapter with our clients on it, so UNBIND_DRIVER, which comes before that, releases on the spot.
+ * deletes the adapter with our clients on it, so UNBIND_DRIVER, which comes before that, forgets them on the spot.
  *
  * Locks, outermost first: device lock of the controller, lock. The device lock, which driver-core callbacks come with
  * and the work only tries for, keeps the driver, its adapters and our clients where they are: i2c_del_adapter() is
@@ -257,10 +257,8 @@ static struct controller *take(struct pci_dev *pdev)
 	controller = find_locked(pdev);
 	if (!controller) {
 		controller = find_locked(NULL);
-		if (controller) {
+		if (controller)
 			controller->pdev = pci_dev_get(pdev);
-			memset(&controller->state, 0, sizeof(controller->state));
-		}
 	}
 	spin_unlock(&lock);
 
@@ -293,8 +291,38 @@ static void settle(struct pci_dev *pdev)
 	publish(controller, &state);
 }
 
-/* With the device lock held, before the driver's remove: gives everything back and forgets the controller. */
-static void drop(struct pci_dev *pdev)
+/* With the device lock held; @state is what is left of the controller. */
+static void forget(struct controller *controller, const struct softtape_smbus *state)
+{
+	struct pci_dev *pdev = controller->pdev;
+
+	publish(controller, state);
+	spin_lock(&lock);
+	memset(controller, 0, sizeof(*controller));
+	spin_unlock(&lock);
+	pci_dev_put(pdev);
+}
+
+/*
+ * From UNBIND_DRIVER. The driver's remove follows with the device lock still held; it deletes the adapter, and the I2C
+ * core our clients with it (i2c-core-base.c:i2c_del_adapter, the pass over what is left). To unregister them here would
+ * run the notifiers of the I2C bus inside those of the PCI bus, which lockdep takes for one lock.
+ */
+static void leave(struct pci_dev *pdev)
+{
+	const struct softtape_smbus none = { 0 };
+	struct controller *controller = find(pdev);
+
+	if (!controller)
+		return;
+
+	if (controller->state.awake)
+		pm_runtime_put(&pdev->dev);
+	forget(controller, &none);
+}
+
+/* With the device lock held: gives everything back while the driver stays. */
+static void release(struct pci_dev *pdev)
 {
 	struct controller *controller = find(pdev);
 	struct softtape_smbus state;
@@ -311,12 +339,7 @@ static void drop(struct pci_dev *pdev)
 	}
 	if (state.awake)
 		let_sleep(pdev, &state);
-	publish(controller, &state);
-
-	spin_lock(&lock);
-	controller->pdev = NULL;
-	spin_unlock(&lock);
-	pci_dev_put(pdev);
+	forget(controller, &state);
 }
 
 /* Never waits for a device lock: the driver's probe that holds it may take long, or want this module. */
@@ -353,7 +376,7 @@ static int pci_event(struct notifier_block *nb, unsigned long action, void *data
 	if (action == BUS_NOTIFY_BOUND_DRIVER)
 		queue(0);
 	if (action == BUS_NOTIFY_UNBIND_DRIVER)
-		drop(pdev);
+		leave(pdev);
 
 	return NOTIFY_DONE;
 }
@@ -480,8 +503,8 @@ void softtape_smbus_exit(void)
 	cancel_delayed_work_sync(&work);
 
 	/*
-	 * With the notifier still there: a driver that leaves meanwhile makes us release before it deletes the adapter.
-	 * An entry that goes away before its device lock is ours has been dropped by that.
+	 * With the notifier still there: a driver that leaves meanwhile makes us forget the clients that go with its
+	 * adapter. An entry that is gone when its device lock is ours went that way.
 	 */
 	for (i = 0; i < CONTROLLERS_MAX; i++) {
 		struct pci_dev *pdev;
@@ -493,7 +516,7 @@ void softtape_smbus_exit(void)
 			continue;
 
 		device_lock(&pdev->dev);
-		drop(pdev);
+		release(pdev);
 		device_unlock(&pdev->dev);
 		pci_dev_put(pdev);
 	}

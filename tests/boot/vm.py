@@ -339,6 +339,7 @@ class Boot:
     iommu: bool = False		# an Intel IOMMU, switched on
     secure: bool = False	# UEFI with Secure Boot on, Debian's shim, boot loader and kernel
     memory_mib: int = 1024
+    extra: tuple = ()		# more arguments of QEMU
 
 
 @dataclass
@@ -420,7 +421,7 @@ class Vm:
             args += ["-device", "intel-iommu,caching-mode=on"]
         if self.boot.native:
             args += ["-global", "ICH9-LPC.acpi-pci-hotplug-with-bridge-support=off"]
-        return args + list(self._port_args())
+        return args + list(self._port_args()) + list(self.boot.extra)
 
     def _start(self):
         subprocess.run(["make", "-s", "-C", HERE, f"OUT={BUILD}"], check=True)
