@@ -21,8 +21,8 @@
 
 #include "smbus.h"
 
-/* A controller whose driver is just coming or going is looked at again. */
-#define RETRY	(HZ / 10)
+/* When a driver or a client that is just coming or going has done so. */
+#define SOON	(HZ / 10)
 
 /* Hosts have one, boards with two processors two. */
 #define CONTROLLERS_MAX	8
@@ -52,16 +52,24 @@ static void smbus_work(struct work_struct *work);
 static DECLARE_DELAYED_WORK(work, smbus_work);
 
 /* With lock held. */
-static void queue_locked(unsigned long delay)
+static void queue_locked(void)
 {
 	if (!closing)
-		mod_delayed_work(workqueue, &work, delay);
+		mod_delayed_work(workqueue, &work, 0);
 }
 
-static void queue(unsigned long delay)
+static void queue(void)
 {
 	spin_lock(&lock);
-	queue_locked(delay);
+	queue_locked();
+	spin_unlock(&lock);
+}
+
+static void queue_soon(void)
+{
+	spin_lock(&lock);
+	if (!closing)
+		queue_delayed_work(workqueue, &work, SOON);
 	spin_unlock(&lock);
 }
 
@@ -179,6 +187,19 @@ static void release_address(struct controller *controller, struct softtape_smbus
 	state->held[i] = false;
 }
 
+/* A client is no child of its adapter any more before its folder goes (drivers/base/core.c:device_del). */
+static bool has_folder(struct i2c_adapter *adapter, u8 address)
+{
+	struct kernfs_node *folder;
+	char name[16];
+
+	snprintf(name, sizeof(name), "%d-%04x", adapter->nr, address);
+	folder = sysfs_get_dirent(adapter->dev.kobj.sd, name);
+	sysfs_put(folder);
+
+	return folder;
+}
+
 static void hold_address(struct controller *controller, struct softtape_smbus *state, struct i2c_adapter *adapter,
 			 unsigned int i)
 {
@@ -187,6 +208,11 @@ static void hold_address(struct controller *controller, struct softtape_smbus *s
 
 	if (device_for_each_child(&adapter->dev, &search, find_owner)) {
 		strscpy(state->owner[i], search.name, sizeof(state->owner[i]));
+		return;
+	}
+
+	if (has_folder(adapter, search.address)) {
+		queue_soon();
 		return;
 	}
 
@@ -363,7 +389,7 @@ static bool settle_all(void)
 static void smbus_work(struct work_struct *unused)
 {
 	if (!settle_all())
-		queue(RETRY);
+		queue_soon();
 }
 
 static int pci_event(struct notifier_block *nb, unsigned long action, void *data)
@@ -374,7 +400,7 @@ static int pci_event(struct notifier_block *nb, unsigned long action, void *data
 		return NOTIFY_DONE;
 
 	if (action == BUS_NOTIFY_BOUND_DRIVER)
-		queue(0);
+		queue();
 	if (action == BUS_NOTIFY_UNBIND_DRIVER)
 		leave(pdev);
 
@@ -391,9 +417,17 @@ static int i2c_event(struct notifier_block *nb, unsigned long action, void *data
 	if (!client || !(softtape_smbus_may_hold(client->addr, false) || softtape_smbus_client_ddr5(client->name)))
 		return NOTIFY_DONE;
 
-	if (action == BUS_NOTIFY_BOUND_DRIVER || action == BUS_NOTIFY_UNBOUND_DRIVER ||
-	    action == BUS_NOTIFY_REMOVED_DEVICE)
-		queue(0);
+	switch (action) {
+	case BUS_NOTIFY_BOUND_DRIVER:
+	case BUS_NOTIFY_UNBOUND_DRIVER:
+		queue();
+		break;
+	case BUS_NOTIFY_ADD_DEVICE:
+	case BUS_NOTIFY_REMOVED_DEVICE:
+		/* Not yet among the children of its adapter, or not quite gone (drivers/base/core.c). */
+		queue_soon();
+		break;
+	}
 
 	return NOTIFY_DONE;
 }
@@ -409,7 +443,7 @@ void softtape_smbus_card_added(void)
 {
 	spin_lock(&lock);
 	if (!cards++)
-		queue_locked(0);
+		queue_locked();
 	spin_unlock(&lock);
 }
 
@@ -422,7 +456,7 @@ void softtape_smbus_card_removed(void)
 {
 	spin_lock(&lock);
 	if (!--cards)
-		queue_locked(0);
+		queue_locked();
 	spin_unlock(&lock);
 }
 
@@ -476,7 +510,7 @@ int softtape_smbus_init(void)
 
 	/* Without a card this only looks, so that the first card's line knows which controllers there are. */
 	if (!settle_all())
-		queue(RETRY);
+		queue_soon();
 
 	return 0;
 

@@ -3,7 +3,8 @@
 from dataclasses import dataclass
 from typing import Callable
 
-from vm import Boot
+import guest
+from vm import Boot, Vm
 
 ALL = {}
 
@@ -17,16 +18,18 @@ class Scenario:
     boot: Boot
     alone: bool
     prove: bool
+    machine: Callable
+    reset: Callable
 
 
-def scenario(boot=Boot(), alone=False, prove=False):
+def scenario(boot=Boot(), alone=False, prove=False, machine=Vm, reset=guest.reset):
     """Makes a scenario of a function: its name with dashes, the first line of its docstring.
 
-    Scenarios with equal @boot may get a guest that others have used, reset by guest.reset();
+    Scenarios with equal @boot and @machine may get a guest that others have used, after @reset(vm);
     @alone asks for a fresh one. @prove keeps it out of `run all` unless PROVE is set.
     """
     def register(run):
         name = run.__name__.replace("_", "-")
-        ALL[name] = Scenario(name, run.__doc__.splitlines()[0], run, boot, alone, prove)
+        ALL[name] = Scenario(name, run.__doc__.splitlines()[0], run, boot, alone, prove, machine, reset)
         return run
     return register

@@ -6,7 +6,7 @@ from vm import Boot, expect
 
 P104 = "p104-100-riser-x1.txt"
 APPLIED = {"state": "applied", "aspm": "off(was l0s+l1)", "clkpm": "off(was on)", "l1ss": "unsupported",
-           "d3cold": "off(was on)", "cap": "keep", "speed": "2.5GT/s,x1(max 2.5GT/s,x4)", "smbus": "off"}
+           "d3cold": "off(was on)", "cap": "keep", "speed": "2.5GT/s,x1(max 2.5GT/s,x4)", "smbus": "unsupported"}
 # The same card after softtape has been at it and no reset since.
 SETTLED = APPLIED | {"state": "unchanged", "aspm": "off(unchanged)", "clkpm": "off(unchanged)"}
 
