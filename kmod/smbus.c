@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The host's SMBus controllers (PCI class 0x0c05 with a main adapter of i2c-i801 or i2c-piix4): kept awake, and addresses
- * held on them, from the first card's appearance to the last one's removal. Nothing is ever sent on a bus. Which address
- * may be held, and the words, are smbus_rules.c's.
+ * The host's SMBus controllers (PCI class 0x0c05 with a main adapter of i2c-i801 or i2c-piix4): kept awake, and
+ * addresses held on them, from the first card's appearance to the last one's removal. Nothing is ever sent on a bus.
+ * Which address may be held, and the words, are smbus_rules.c's.
  *
  * All is done by one work, which looks at what there is and makes it what is wanted. Events only queue it: a driver was
- * bound to a controller, a card came or went, a client came or went. One cannot wait: a driver that leaves its controller
- * deletes the adapter with our clients on it, so UNBIND_DRIVER, which comes before that, forgets them on the spot.
+ * bound to a controller, a card came or went, a client came or went. One cannot wait: a driver that leaves its
+ * controller deletes the adapter with our clients on it, so UNBIND_DRIVER, which comes before that, forgets them.
  *
  * Locks, outermost first: device lock of the controller, lock. The device lock, which driver-core callbacks come with
  * and the work only tries for, keeps the driver, its adapters and our clients where they are: i2c_del_adapter() is
@@ -409,7 +409,7 @@ static int pci_event(struct notifier_block *nb, unsigned long action, void *data
 
 static struct notifier_block pci_nb = { .notifier_call = pci_event };
 
-/* An owner of an address came or went, or a client that tells of DDR5. Our own clients come by here too, to no effect. */
+/* An owner of an address came or went, or a client that tells of DDR5. Our own come by here too, to no effect. */
 static int i2c_event(struct notifier_block *nb, unsigned long action, void *data)
 {
 	struct i2c_client *client = i2c_verify_client(data);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Which addresses of a host's SMBus may be held, on which adapters, and the words for what came of it. Pure: no adapter,
- * no I/O.
+ * Which addresses of a host's SMBus may be held, on which adapters, and the words for what came of it. Pure: no
+ * adapter, no I/O.
  */
 #include "softtape.h"
 
@@ -90,8 +90,8 @@ bool softtape_smbus_client_ddr5(const char *name)
  * softtape_smbus_main_adapter - is this the bus that a board's slots may be on?
  * @name:	name of an I2C adapter whose parent is an SMBus controller
  *
- * i2c-i801 has one adapter, i2c-piix4 up to five: old chips one without a port and an auxiliary one, newer ones ports 0,
- * 2, 3 and 4 behind a switch (piix4_main_port_names_sb800). Segments of a multiplexer have names of their own.
+ * i2c-i801 has one adapter, i2c-piix4 up to five: old chips one without a port and an auxiliary one, newer ones ports
+ * 0, 2, 3 and 4 behind a switch (piix4_main_port_names_sb800). Segments of a multiplexer have names of their own.
  */
 bool softtape_smbus_main_adapter(const char *name)
 {
