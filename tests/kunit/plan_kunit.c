@@ -292,7 +292,7 @@ static void differs_test(struct kunit *test)
 
 	KUNIT_EXPECT_FALSE(test, softtape_report_differs(&a, &b));
 	b.view.speed = 3;
-	b.smbus = "other";
+	strscpy(b.smbus, "other", sizeof(b.smbus));
 	KUNIT_EXPECT_FALSE(test, softtape_report_differs(&a, &b));
 	b.cap_gen = 2;
 	KUNIT_EXPECT_TRUE(test, softtape_report_differs(&a, &b));
