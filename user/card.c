@@ -419,6 +419,7 @@ static void dump_above(const struct dump *dump, size_t index, struct card *card)
 	/* Nothing is above the bus where a machine starts; other root buses cannot be told from a port that is missing. */
 	if (!port) {
 		card->link.above = card->address.bus ? SOFTTAPE_ABOVE_UNKNOWN : SOFTTAPE_ABOVE_NONE;
+		card->port_gone = dump->ones;
 		return;
 	}
 

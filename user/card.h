@@ -15,6 +15,7 @@
  * @address:	its PCI address
  * @bdf:	the same as text
  * @port:	address of the bridge above as text, empty = none known
+ * @port_gone:	no bridge above in the dump, but a device that reads all ones and may be it
  * @vendor:	PCI vendor id
  * @device:	PCI device id
  * @class_code:	24-bit class code
@@ -35,6 +36,7 @@ struct card {
 	struct address address;
 	char bdf[ADDRESS_MAX];
 	char port[ADDRESS_MAX];
+	bool port_gone;
 	__u16 vendor;
 	__u16 device;
 	__u32 class_code;

@@ -114,6 +114,48 @@ static void take_line(struct dump *dump, const char *line, unsigned long number)
 		add_bytes(&dump->device[dump->nr - 1], offset, bytes, number);
 }
 
+/* A bridge, found by the bus behind it. */
+struct dump_bridge {
+	__u64 key;
+	size_t index;
+};
+
+static __u64 bus_key(unsigned int domain, unsigned int bus)
+{
+	return (__u64)domain << 8 | bus;
+}
+
+static int compare_bridges(const void *a, const void *b)
+{
+	const struct dump_bridge *x = a, *y = b;
+
+	if (x->key != y->key)
+		return x->key < y->key ? -1 : 1;
+	return x->index < y->index ? -1 : x->index > y->index;
+}
+
+static void find_bridges(struct dump *dump)
+{
+	size_t i;
+
+	for (i = 0; i < dump->nr; i++) {
+		const struct dump_device *device = &dump->device[i];
+		struct config config = dump_config(device);
+
+		dump->ones |= device->size >= CONFIG_SIZE_HEADER && config_is_gone(&config);
+		if (device->flaw || !config_is_bridge(&config))
+			continue;
+		dump->bridge = util_grow(dump->bridge, dump->nr_bridge, &dump->room_bridge, sizeof(*dump->bridge));
+		dump->bridge[dump->nr_bridge++] = (struct dump_bridge){
+			.key = bus_key(device->address.domain, config_secondary(&config)),
+			.index = i,
+		};
+	}
+
+	if (dump->nr_bridge)
+		qsort(dump->bridge, dump->nr_bridge, sizeof(*dump->bridge), compare_bridges);
+}
+
 static void judge_device(struct dump_device *device)
 {
 	struct config config = dump_config(device);
@@ -177,6 +219,7 @@ int dump_read(FILE *file, struct dump *ret_dump)
 
 	for (i = 0; i < dump.nr; i++)
 		judge_device(&dump.device[i]);
+	find_bridges(&dump);
 
 	*ret_dump = dump;
 	return 0;
@@ -185,14 +228,6 @@ int dump_read(FILE *file, struct dump *ret_dump)
 struct config dump_config(const struct dump_device *device)
 {
 	return (struct config){ .byte = device->byte, .size = device->size };
-}
-
-static bool is_port_of(const struct dump_device *port, const struct dump_device *card)
-{
-	struct config config = dump_config(port);
-
-	return !port->flaw && port->address.domain == card->address.domain && config_is_bridge(&config) &&
-	       config_secondary(&config) == card->address.bus;
 }
 
 /**
@@ -207,16 +242,24 @@ static bool is_port_of(const struct dump_device *port, const struct dump_device 
 const struct dump_device *dump_port(const struct dump *dump, size_t index)
 {
 	const struct dump_device *card = &dump->device[index];
-	size_t i;
+	size_t low = 0, high = dump->nr_bridge, middle;
+	__u64 key = bus_key(card->address.domain, card->address.bus);
 
-	for (i = index; i--; )
-		if (is_port_of(&dump->device[i], card))
-			return &dump->device[i];
+	/* The first bridge that is not before the device, among those of its bus. */
+	while (low < high) {
+		middle = low + (high - low) / 2;
+		if (dump->bridge[middle].key < key || (dump->bridge[middle].key == key && dump->bridge[middle].index < index))
+			low = middle + 1;
+		else
+			high = middle;
+	}
 
-	for (i = index + 1; i < dump->nr; i++)
-		if (is_port_of(&dump->device[i], card))
-			return &dump->device[i];
-
+	if (low && dump->bridge[low - 1].key == key)
+		return &dump->device[dump->bridge[low - 1].index];
+	/* Nothing is above itself, whatever its registers say. */
+	low += low < dump->nr_bridge && dump->bridge[low].index == index;
+	if (low < dump->nr_bridge && dump->bridge[low].key == key)
+		return &dump->device[dump->bridge[low].index];
 	return NULL;
 }
 
@@ -227,5 +270,6 @@ void dump_free(struct dump *dump)
 	for (i = 0; i < dump->nr; i++)
 		free(dump->device[i].byte);
 	free(dump->device);
+	free(dump->bridge);
 	memset(dump, 0, sizeof(*dump));
 }

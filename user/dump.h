@@ -27,10 +27,22 @@ struct dump_device {
 	unsigned long flaw_line;
 };
 
+struct dump_bridge;
+
+/**
+ * struct dump - all devices of a text
+ * @device:	in the order of the text, @nr of them
+ * @bridge:	its bridges by the bus behind them, @nr_bridge of them: texts of many thousand devices must not take minutes
+ * @ones:	a device reads all ones: it may be the port that is looked for
+ */
 struct dump {
 	struct dump_device *device;
 	size_t nr;
 	size_t room;
+	struct dump_bridge *bridge;
+	size_t nr_bridge;
+	size_t room_bridge;
+	bool ones;
 };
 
 int dump_read(FILE *file, struct dump *ret_dump);

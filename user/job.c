@@ -114,6 +114,7 @@ static int check_driver(struct job *job, int cancel_fd, struct verdict_facts *fa
 	facts->testable = bind == BIND_READY;
 	facts->lost = bind == BIND_NEVER && finding.code == FINDING_OFF_BUS;
 	/* A driver that binds all the same may fail later: then this is why. */
+	facts->short_of |= bind == BIND_READY && bind_facts.bar[0];
 	if (bind == BIND_READY && bind_facts.bar[0])
 		bind_no_space(&bind_facts, job->card.bdf, &finding);
 	if (bind == BIND_NEVER || bind_facts.bar[0])

@@ -250,8 +250,10 @@ static void print_step(const struct row *row, const struct softtape_step *step)
 	printf("  step cap gen%u -> gen%u on the port, ", step->from, step->to);
 	if (step->retrain)
 		printf("then retrain (link now %s)\n", softtape_speed_word(view->speed));
-	else
+	else if (view->speed)
 		printf("no retrain needed (link already %s)\n", softtape_speed_word(view->speed));
+	else
+		puts("no retrain (link speed unknown)");
 }
 
 static void print_item(const struct result *result, const struct row *row, const struct softtape_report *report,
@@ -302,6 +304,8 @@ static void print_above(const struct card *card)
 		printf(", no downstream port above: nothing here is ours to change\n");
 	else if (card->port[0])
 		printf(" behind %s\n", short_address(card->port));
+	else if (card->port_gone)
+		printf(", port not found: a device of the dump reads all ones\n");
 	else
 		printf(", port not in dump\n");
 }
@@ -324,6 +328,12 @@ static void print_plan(const struct result *result, const struct row *row)
 
 	printf("%s %s [%04x:%04x]", card->bdf, card->name, card->vendor, card->device);
 	print_above(card);
+
+	/* Of a slot that is left alone nothing is said but that. */
+	if (!strcmp(card->quirk[SOFTTAPE_F_STATE], softtape_state_word(SOFTTAPE_SKIPPED))) {
+		puts("  state skipped");
+		return;
+	}
 
 	softtape_report_make(&report, &card->view, &card->view, &result->policy, &outcome);
 	for (i = 0; i < row->plan.nr; i++)

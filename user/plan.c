@@ -58,32 +58,52 @@ static int read_dump(const char *name, struct result *result)
 	return ret;
 }
 
-static bool wants(const struct options *options, const struct card *card)
+static bool names(const char *word, const struct card *card)
 {
 	struct address address;
+
+	return !strcmp(word, "all") || (!address_parse(word, &address) && address_same_slot(&address, &card->address) &&
+					address.function == card->address.function);
+}
+
+static bool names_any(const char *word, const struct result *result)
+{
+	size_t i;
+
+	for (i = 0; i < result->nr; i++)
+		if (names(word, &result->row[i].card))
+			return true;
+	return !strcmp(word, "all");
+}
+
+static bool is_named(const struct options *options, const struct card *card)
+{
 	int i;
 
 	for (i = 0; i < options->nr_card; i++)
-		if (!strcmp(options->card[i], "all") ||
-		    (!address_parse(options->card[i], &address) && address_same_slot(&address, &card->address) &&
-		     address.function == card->address.function))
+		if (names(options->card[i], card))
 			return true;
 	return !options->nr_card;
 }
 
-/* Cards of the dump that were not named are dropped; a name that fits nothing is a mistake. */
+/* Cards of the dump that were not named are dropped; each name that fits nothing is a mistake. */
 static int pick_from_dump(const struct options *options, struct result *result)
 {
-	size_t i, nr = 0;
+	size_t n, nr = 0;
+	int i;
 
-	for (i = 0; i < result->nr; i++)
-		if (wants(options, &result->row[i].card))
-			result->row[nr++] = result->row[i];
-	result->nr = nr;
-
-	if (options->nr_card && !nr)
+	for (i = 0; i < options->nr_card; i++) {
+		if (names_any(options->card[i], result))
+			continue;
+		result_free_rows(result);
 		return command_fail(result, VERDICT_EXIT_USAGE, FINDING_USAGE, NULL, "%s: no mining card of that address",
-				    options->card[0]);
+				    options->card[i]);
+	}
+
+	for (n = 0; n < result->nr; n++)
+		if (is_named(options, &result->row[n].card))
+			result->row[nr++] = result->row[n];
+	result->nr = nr;
 	return 0;
 }
 
@@ -126,7 +146,7 @@ static void make_plan(struct row *row, const struct softtape_policy *policy)
 	row->card.quirk[SOFTTAPE_F_STATE][0] = '\0';
 	if (policy->dry_run)
 		util_copy(row->card.quirk[SOFTTAPE_F_STATE], CARD_WORD_MAX, softtape_state_word(SOFTTAPE_DRY_RUN));
-	else if (!row->plan.nr && row->plan.cap != SOFTTAPE_CAP_REFUSED_V1 && item[SOFTTAPE_ASPM] != SOFTTAPE_UNKNOWN &&
+	else if (!row->plan.nr && row->plan.cap != SOFTTAPE_CAP_REFUSED_V1 && row->plan.cap != SOFTTAPE_CAP_UNKNOWN && item[SOFTTAPE_ASPM] != SOFTTAPE_UNKNOWN &&
 		 item[SOFTTAPE_CLKPM] != SOFTTAPE_UNKNOWN)
 		util_copy(row->card.quirk[SOFTTAPE_F_STATE], CARD_WORD_MAX, softtape_state_word(SOFTTAPE_UNCHANGED));
 	else if (row->plan.cap == SOFTTAPE_CAP_REFUSED_V1 && !row->plan.nr)

@@ -8,6 +8,7 @@ import random
 import re
 import subprocess
 import tempfile
+import time
 
 from lib import CASES, PROGRAM, TOP, VALIDATOR, check, document, main, run
 
@@ -170,6 +171,56 @@ def test_pick_card():
     check(plan(GOOD, "1:0.0")[0] == 0, "short address")
     check(plan(GOOD, "all")[0] == 0, "all")
     check(plan(GOOD, "02:00.0")[0] == 2, "another address")
+
+
+def test_every_name_counts():
+    """A name behind a good one that fits nothing is a mistake too."""
+    for words in (["1:0.0", "junk"], ["junk", "1:0.0"], ["1:0.0", "02:00.0"], ["all", "junk"]):
+        status, text, found, _ = plan(GOOD, *words)
+        check(status == 2 and text == "" and "no mining card of that address" in found["findings"][0]["evidence"], words)
+
+
+def test_many_cards():
+    """A hundred thousand cards, each looking for its port, in seconds: no card goes through all devices."""
+    card = "".join(GOOD[GOOD.index("01:00.0 3D"):].splitlines(True)[:5])
+    data = "".join(card.replace("01:00.0", f"{i >> 8 & 0xffff:04x}:{i & 255:02x}:00.0") for i in range(1, 100000))
+    start = time.monotonic()
+    file = WORK / "many"
+    file.write_text(data, encoding="utf-8")
+    answer = run("plan", "-F", file, timeout=100)
+    check(answer.returncode == 0 and answer.stdout.count(b"P104-100 [10de:1b87]") == 99999, answer.stdout[:200])
+    check(time.monotonic() - start < 20, f"{time.monotonic() - start:.0f} s")
+
+
+def test_skipped_slot():
+    """Of a slot that is left alone nothing is planned and nothing told."""
+    text = plan(GOOD, "--set", "skip=0000:01:00.0", "--set", "speed=gen1")[1]
+    check(text.splitlines()[1:] == ["  state skipped"], text)
+
+
+def test_unknown_port():
+    """Without a port the cap is unknown, and so is the state."""
+    alone = GOOD[GOOD.index("01:00.0 3D"):]
+    settled = re.sub(r"^80: (.*)$", lambda line: f"80: {line[1][:24]}00 00{line[1][29:]}", alone, flags=re.M)
+    text = plan(settled, "--set", "speed=gen1")[1]
+    check("cap unknown" in text and "state unchanged" not in text, text)
+    check("state unchanged" in plan(settled)[1], plan(settled)[1])
+
+
+def test_port_of_ones():
+    """A port that reads all ones is not missing."""
+    head = GOOD[GOOD.index("00:1c.0 PCI"):].splitlines()[0]
+    ones = head + "\n" + "\n".join(f"{at:02x}:" + " ff" * 16 for at in range(0, 256, 16)) + "\n\n"
+    text = plan(ones + GOOD[GOOD.index("01:00.0 3D"):])[1]
+    check(text.splitlines()[0].endswith("port not found: a device of the dump reads all ones"), text)
+
+
+def test_speed_unknown():
+    """A link that tells no speed is not "already unknown": Link Status of the card at 8a (PCIe r6.0 7.5.3.8) is zero."""
+    bridge, card = GOOD.split("01:00.0 3D")
+    card = re.sub(r"^80: (.{30})(?:.. ..)", r"80: \g<1>00 00", card, flags=re.M)
+    text = plan(bridge + "01:00.0 3D" + card, "--set", "speed=gen1")[1]
+    check("speed unknown" in text and "no retrain (link speed unknown)" in text, text)
 
 
 def test_set():
