@@ -29,6 +29,11 @@ FILES = \
 	udev/softtape.conf:$(PREFIX)/share/softtape/softtape.conf:644 \
 	$(BUILD)/70-softtape.rules:$(PREFIX)/lib/udev/rules.d/70-softtape.rules:644 \
 	udev/softtape@.service:$(PREFIX)/lib/systemd/system/softtape@.service:644 \
+	udev/softtape-metrics.service:$(PREFIX)/lib/systemd/system/softtape-metrics.service:644 \
+	udev/softtape-metrics.timer:$(PREFIX)/lib/systemd/system/softtape-metrics.timer:644 \
+	udev/softtape-metrics.path:$(PREFIX)/lib/systemd/system/softtape-metrics.path:644 \
+	$(BUILD)/softtape.catalog:$(PREFIX)/lib/systemd/catalog/softtape.catalog:644 \
+	$(BUILD)/softtape.zh_CN.catalog:$(PREFIX)/lib/systemd/catalog/softtape.zh_CN.catalog:644 \
 	udev/softtape.tmpfiles:$(PREFIX)/lib/tmpfiles.d/softtape.conf:644 \
 	udev/modules-load.conf:$(PREFIX)/lib/modules-load.d/softtape.conf:644 \
 	packaging/kernel-hook:/etc/kernel/postinst.d/dkms-softtape:755 \
@@ -53,8 +58,10 @@ export DESTDIR PREFIX KDIR V VERSION
 PAGES := $(patsubst man/%.scd,$(BUILD)/man/%,$(wildcard man/*.scd))
 COMPLETIONS := $(addprefix $(BUILD)/completions/,bash zsh fish)
 
+CATALOGS := $(BUILD)/softtape.catalog $(BUILD)/softtape.zh_CN.catalog
+
 .PHONY: helper
-helper: program $(BUILD)/70-softtape.rules $(PAGES) $(COMPLETIONS) ## build the program, its man pages and completions, the udev rule; needs no kernel headers (default target)
+helper: program $(BUILD)/70-softtape.rules $(PAGES) $(COMPLETIONS) $(CATALOGS) ## build the program, its man pages and completions, the udev rule; needs no kernel headers (default target)
 
 .PHONY: program
 program: ## build the program user/softtape alone
@@ -63,6 +70,9 @@ program: ## build the program user/softtape alone
 user/softtape: program ;
 
 # What the program knows about itself ends up in both.
+$(CATALOGS): user/softtape
+	$(Q)user/softtape explain --output catalog --lang $(if $(findstring zh_CN,$@),zh,en) > $@.new && mv $@.new $@
+
 $(BUILD)/man/%: man/%.scd scripts/man scripts/cards kmod/card_list.h dkms.conf user/softtape
 	$(Q)mkdir -p $(@D)
 	$(Q)scripts/man $< > $@.new && mv $@.new $@

@@ -12,6 +12,7 @@
 #include <time.h>
 
 #include "check.h"
+#include "inventory.h"
 #include "job.h"
 #include "journal.h"
 #include "output.h"
@@ -350,6 +351,29 @@ static enum level plug_level(enum on_plug on_plug)
 	return levels[on_plug];
 }
 
+/* Nothing is run for the card that is there now, so what was said of one that left must not stand. */
+static int forget_unplug(struct result *result)
+{
+	size_t i;
+
+	for (i = 0; i < result->nr; i++)
+		state_forget(result->row[i].card.bdf);
+	result_free_rows(result);
+	result->note = "on_plug=off: nothing is run";
+	return 0;
+}
+
+/* The unit has a folder for it; a hand run keeps no inventory. */
+static void learn(const struct result *result)
+{
+	struct card_list present;
+
+	if (!getenv("STATE_DIRECTORY") || card_discover(&result->policy, false, &present))
+		return;
+	inventory_learn(&present);
+	card_list_free(&present);
+}
+
 int check_run(const struct options *options, struct result *result)
 {
 	struct options mine = *options;
@@ -365,15 +389,15 @@ int check_run(const struct options *options, struct result *result)
 
 	if (options->on_plug) {
 		mine.level = plug_level(settings.on_plug);
-		if (settings.on_plug == ON_PLUG_OFF) {
-			result->note = "on_plug=off: nothing is run";
-			return 0;
-		}
 	}
 
 	ret = command_cards(&mine, result);
 	if (ret)
 		return ret;
+	if (options->on_plug)
+		learn(result);
+	if (options->on_plug && settings.on_plug == ON_PLUG_OFF)
+		return forget_unplug(result);
 	if (!result->nr)
 		return command_fail(result, verdict_exit(VERDICT_NOT_TESTABLE), FINDING_NO_CARD, NULL,
 				    options->any ? "no NVIDIA display function" : "no PCI function of this machine is in the list");

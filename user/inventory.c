@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "command.h"
 #include "host.h"
 #include "state.h"
 
@@ -157,4 +158,62 @@ int inventory_learn(const struct card_list *present)
 	if (now.nr == old.nr && !memcmp(&now, &old, sizeof(now)))
 		return 0;
 	return inventory_write(&now);
+}
+
+static int save(struct result *result, const struct card_list *present)
+{
+	struct inventory now = { .nr = 0 };
+	size_t i;
+	int ret;
+
+	for (i = 0; i < present->nr; i++)
+		inventory_add(&now, &present->item[i]);
+	ret = inventory_write(&now);
+	if (ret)
+		return command_fail(result, verdict_exit(VERDICT_NOT_TESTABLE), FINDING_PERMISSION, NULL, INVENTORY_DIR ": %s",
+				    strerror(-ret));
+	return 0;
+}
+
+/* Without a word it shows what is remembered, with "save" it remembers what is there now. */
+int inventory_run(const struct options *options, struct result *result)
+{
+	struct inventory old, missing;
+	struct card_list present;
+	size_t i;
+	int ret;
+
+	if (options->nr_card > 1 || (options->nr_card && strcmp(options->card[0], "save")))
+		return command_fail(result, VERDICT_EXIT_USAGE, FINDING_USAGE, NULL, "inventory takes nothing or 'save'");
+
+	ret = card_discover(&result->policy, false, &present);
+	if (ret)
+		return command_fail(result, VERDICT_EXIT_USAGE, FINDING_INPUT, NULL, "PCI devices cannot be listed: %s",
+				    strerror(-ret));
+
+	ret = options->nr_card ? save(result, &present) : 0;
+	if (!ret && inventory_read(&old)) {
+		result->note = "nothing is remembered; softtape inventory save remembers the cards that are there now";
+	} else if (!ret) {
+		for (i = 0; i < old.nr; i++)
+			result_fact(result, old.item[i].bdf, "%s [10de:%04x]", old.item[i].name, old.item[i].device);
+		inventory_missing(&old, &present, &missing);
+		for (i = 0; i < missing.nr; i++)
+			finding_add(&result->findings, FINDING_CARD_MISSING, missing.item[i].bdf, "%s [10de:%04x] was at %s",
+				    missing.item[i].name, missing.item[i].device, missing.item[i].bdf);
+	}
+
+	card_list_free(&present);
+	return ret;
+}
+
+void inventory_print(const struct options *options, const struct result *result)
+{
+	size_t i;
+
+	(void)options;
+	if (result->note)
+		puts(result->note);
+	for (i = 0; i < result->nr_fact; i++)
+		printf("%s %s\n", result->fact[i].key, result->fact[i].value);
 }

@@ -2,12 +2,14 @@
 /* softtape: the command line. Parses, calls one command, prints what it came to. */
 #include <errno.h>
 #include <getopt.h>
+#include <limits.h>
 #include <locale.h>
 #include <string.h>
 
 #include "command.h"
 #include "output.h"
 #include "selftest.h"
+#include "status.h"
 
 enum {
 	OPTION_FILE = 1u << 0,
@@ -26,6 +28,9 @@ enum {
 	OPTION_OUTPUT = 1u << 13,
 	OPTION_LANG = 1u << 14,
 	OPTION_EXPECT = 1u << 15,
+	OPTION_MAX_AGE = 1u << 16,
+	OPTION_TIMEOUT = 1u << 17,
+	OPTION_TO = 1u << 18,
 	OPTION_EVERYWHERE = OPTION_JSON | OPTION_HELP | OPTION_VERSION,
 };
 
@@ -48,7 +53,10 @@ static const struct {
 	{ "on-unplug", 0, NULL, OPTION_ON_UNPLUG, "for the udev unit: note that the card is gone" },
 	{ "config", 0, "FILE", OPTION_CONFIG, "read this configuration instead of " SETTINGS_FILE },
 	{ "expect", 0, "NUMBER", OPTION_EXPECT, "how many cards there must be" },
-	{ "output", 0, "FORM", OPTION_OUTPUT, "another form: json; status: nagios, npd, prom; explain: man, table, catalog" },
+	{ "max-age", 0, "SECONDS", OPTION_MAX_AGE, "how old a verdict may be" },
+	{ "timeout", 0, "SECONDS", OPTION_TIMEOUT, "how long to wait for the verdicts (without end)" },
+	{ "to", 0, "FILE", OPTION_TO, "write to this file, at once as a whole" },
+	{ "output", 0, "FORM", OPTION_OUTPUT, "another form: json; of status nagios, npd, prom; of explain man, table, catalog" },
 	{ "lang", 0, "LANGUAGE", OPTION_LANG, "en or zh; without it as the locale says" },
 	{ "json", 0, NULL, OPTION_JSON, "print one JSON document" },
 	{ "help", 'h', NULL, OPTION_HELP, "print this text" },
@@ -83,7 +91,13 @@ static const struct command commands[] = {
 	  check_run, check_print },
 	{ "rescan", "", "let the kernel look for new cards and check them (root)",
 	  OPTION_LEVEL | OPTION_WAIT | OPTION_CONFIG, rescan_run, check_print },
-	{ "status", "[card ...]", "last verdicts", 0, status_run, check_print },
+	{ "status", "[card ...]", "last verdicts",
+	  OPTION_EXPECT | OPTION_MAX_AGE | OPTION_OUTPUT | OPTION_CONFIG, status_run, check_print },
+	{ "wait", "[card ...]", "wait until every card has its verdict",
+	  OPTION_EXPECT | OPTION_TIMEOUT | OPTION_CONFIG, wait_run, check_print },
+	{ "metrics", "", "last verdicts for Prometheus", OPTION_EXPECT | OPTION_TO | OPTION_CONFIG, metrics_run, metrics_print },
+	{ "inventory", "[save]", "the cards that are remembered; save: remember those that are there now", 0, inventory_run,
+	  inventory_print },
 	{ "doctor", "", "why does it not work: symptom, evidence, what to do",
 	  OPTION_ANY | OPTION_EXPECT | OPTION_LANG | OPTION_CONFIG, doctor_run, doctor_print },
 	{ "explain", "[code]", "what a finding means and what helps", OPTION_OUTPUT | OPTION_LANG, explain_run,
@@ -275,6 +289,13 @@ static int take_option(unsigned int bit, struct options *options, struct result 
 		return parse_number("wait-driver", optarg, 3600, &options->wait_s, result);
 	case OPTION_EXPECT:
 		return parse_number("expect", optarg, 64, &options->expect, result);
+	case OPTION_MAX_AGE:
+		return parse_number("max-age", optarg, INT_MAX, &options->max_age_s, result);
+	case OPTION_TIMEOUT:
+		return parse_number("timeout", optarg, INT_MAX, &options->timeout_s, result);
+	case OPTION_TO:
+		options->to = optarg;
+		break;
 	case OPTION_FORCE:
 		options->force = true;
 		break;
@@ -464,7 +485,9 @@ static void print_text(const struct command *command, const struct options *opti
 			output_finding(finding, stderr);
 	}
 
-	if (command && (result->nr || result->exit != VERDICT_EXIT_USAGE))
+	if (options->output == OUTPUT_PROM)
+		metrics_print(options, result);
+	else if (command && (result->nr || result->exit != VERDICT_EXIT_USAGE))
 		command->print(options, result);
 }
 
@@ -486,6 +509,8 @@ int main(int argc, char **argv)
 		result.exit = ret;
 		if (options.json)
 			output_json(&result);
+		else if (options.output == OUTPUT_NAGIOS || options.output == OUTPUT_NPD)
+			forms_print(options.output, &result);
 		else
 			print_text(command, &options, &result);
 	}
@@ -496,5 +521,5 @@ int main(int argc, char **argv)
 		return ret > 0 ? ret : VERDICT_EXIT_USAGE;
 	}
 
-	return ret > 0 ? ret : 0;
+	return ret > 0 && !options.json ? forms_exit(options.output, ret) : ret > 0 ? ret : 0;
 }

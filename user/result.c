@@ -40,15 +40,23 @@ void result_fact(struct result *result, const char *key, const char *format, ...
 	va_end(args);
 }
 
-void result_free(struct result *result)
+/* Drops the cards, keeps the rest. */
+void result_free_rows(struct result *result)
 {
 	size_t i;
-
-	free(result->fact);
 
 	for (i = 0; i < result->nr; i++)
 		free(result->row[i].outcome);
 	free(result->row);
+	result->row = NULL;
+	result->nr = 0;
+	result->room = 0;
+}
+
+void result_free(struct result *result)
+{
+	result_free_rows(result);
+	free(result->fact);
 	finding_free(&result->findings);
 	memset(result, 0, sizeof(*result));
 }

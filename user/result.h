@@ -110,6 +110,8 @@ struct fact {
  * @row:	cards
  * @fact:	facts of the host, @nr_fact of them
  * @findings:	what was found outside of checks
+ * @expected:	how many cards there must be, -1 = not said; of status only
+ * @present:	how many listed cards the kernel sees; of status only
  * @verdict:	of all cards together
  * @exit:	exit status
  */
@@ -126,6 +128,8 @@ struct result {
 	size_t nr_fact;
 	size_t room_fact;
 	struct finding_list findings;
+	int expected;
+	size_t present;
 	enum verdict verdict;
 	int exit;
 };
@@ -133,6 +137,7 @@ struct result {
 struct row *result_add(struct result *result, const struct card *card);
 struct outcome *result_outcome(struct row *row);
 void result_fact(struct result *result, const char *key, const char *format, ...) PRINTF_LIKE(3, 4);
+void result_free_rows(struct result *result);
 void result_free(struct result *result);
 
 void outcome_add(struct outcome *outcome, const struct finding *finding);

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <json-c/json.h>
+#include <limits.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -73,14 +74,14 @@ static int write_all(int fd, const char *text)
 /**
  * state_replace_file - write a file so that readers see the old one or the new one
  * @dir_fd:	its folder
- * @name:	its name, shorter than ADDRESS_MAX + 8 bytes
+ * @name:	its name
  * @text:	what it holds then
  *
  * Return: 0 or a negative errno.
  */
 int state_replace_file(int dir_fd, const char *name, const char *text)
 {
-	char hidden[ADDRESS_MAX + 32];
+	char hidden[NAME_MAX];
 	int fd CLEANUP_CLOSE = -1;
 	int ret;
 
@@ -90,7 +91,8 @@ int state_replace_file(int dir_fd, const char *name, const char *text)
 	if (fd < 0)
 		return -errno;
 
-	ret = write_all(fd, text);
+	/* For everybody to read, whatever the umask. */
+	ret = fchmod(fd, 0644) ? -errno : write_all(fd, text);
 	if (!ret && renameat(dir_fd, hidden, dir_fd, name))
 		ret = -errno;
 	if (ret)
@@ -368,6 +370,20 @@ static int read_file(const char *dir, const char *bdf, struct row *row)
 
 	judge_age(row);
 	return 0;
+}
+
+/**
+ * state_forget - drop what was stored of a card
+ * @bdf:	its address
+ */
+void state_forget(const char *bdf)
+{
+	char name[ADDRESS_MAX + 8];
+	int dir_fd CLEANUP_CLOSE = open_own_dir();
+
+	snprintf(name, sizeof(name), "%s.json", bdf);
+	if (dir_fd >= 0)
+		unlinkat(dir_fd, name, 0);
 }
 
 /**

@@ -8,6 +8,7 @@
 int state_replace_file(int dir_fd, const char *name, const char *text);
 int state_write(const struct row *row);
 int state_read(const char *bdf, struct row *ret_row);
+void state_forget(const char *bdf);
 void state_attach(struct row *row);
 int state_each(int (*take)(const char *bdf, void *data), void *data);
 

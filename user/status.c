@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The command status: last verdicts from the state files. Touches no card. */
+/* The commands status and wait: last verdicts from the state files. Touches no card. */
+#include <poll.h>
 #include <string.h>
+#include <time.h>
 
 #include "command.h"
 #include "state.h"
+#include "status.h"
 
 static bool has_row(const struct result *result, const char *bdf)
 {
@@ -92,7 +95,57 @@ static int check_words(const struct options *options, struct result *result)
 	return 0;
 }
 
-int status_run(const struct options *options, struct result *result)
+/* Cards that the kernel sees now, whatever is known of their checks. */
+static size_t count_present(const struct result *result)
+{
+	struct card_list list = { 0 };
+	size_t nr;
+
+	if (card_discover(&result->policy, false, &list))
+		return 0;
+	nr = list.nr;
+	card_list_free(&list);
+	return nr;
+}
+
+static void judge_number(const struct options *options, struct result *result)
+{
+	struct settings settings;
+	char error[512];
+	int expect = options->expect;
+
+	if (expect < 0 && !settings_read(options->config, &settings, error, sizeof(error)))
+		expect = settings.expected_cards;
+	result->expected = expect;
+	result->present = count_present(result);
+	if (expect < 0 || result->present >= (size_t)expect)
+		return;
+
+	finding_add(&result->findings, FINDING_CARDS_FEWER, NULL, "%zu of %d cards", result->present, expect);
+	result->verdict = verdict_worse(result->verdict, VERDICT_FAULT);
+}
+
+static void judge_age(const struct options *options, const struct row *row, struct result *result)
+{
+	const struct outcome *outcome = row->outcome;
+	long long age_s = outcome && outcome->ended ? time(NULL) - outcome->ended : -1;
+
+	if (options->max_age_s < 0 || !outcome || age_s <= options->max_age_s)
+		return;
+
+	finding_add(&result->findings, FINDING_STATE_OLD, row->card.bdf, "checked %lld s ago, allowed are %d", age_s,
+		    options->max_age_s);
+	result->verdict = verdict_worse(result->verdict, VERDICT_NOT_TESTABLE);
+}
+
+/**
+ * status_gather - last verdicts, from the state files
+ * @options:	which cards, how many there must be, how old a verdict may be
+ * @result:	gets a row per card that was ever checked or is there, and the verdict over all
+ *
+ * Return: 0 or an exit status when the command line is wrong.
+ */
+int status_gather(const struct options *options, struct result *result)
 {
 	size_t i;
 	int ret;
@@ -104,19 +157,92 @@ int status_run(const struct options *options, struct result *result)
 	state_each(take, result);
 	add_present(result);
 	keep_wanted(options, result);
-	if (!result->nr && !options->nr_card)
-		result->note = "no mining card";
-	if (!result->nr)
-		return options->nr_card ? command_fail(result, verdict_exit(VERDICT_NOT_TESTABLE), FINDING_NOT_FOUND, NULL,
-						       "no card and no verdict at %s", options->card[0]) : 0;
+	if (result->nr)
+		qsort(result->row, result->nr, sizeof(*result->row), by_address);
 
-	qsort(result->row, result->nr, sizeof(*result->row), by_address);
+	result->verdict = VERDICT_NONE;
 	for (i = 0; i < result->nr; i++) {
 		const struct outcome *outcome = result->row[i].outcome;
 
 		result->verdict = verdict_worse(result->verdict, outcome && outcome->verdict != VERDICT_NONE ?
 						outcome->verdict : VERDICT_NOT_TESTABLE);
+		judge_age(options, &result->row[i], result);
 	}
 
+	judge_number(options, result);
+	return 0;
+}
+
+int status_run(const struct options *options, struct result *result)
+{
+	int ret;
+
+	ret = status_gather(options, result);
+	if (ret)
+		return ret;
+
+	if (!result->nr && options->nr_card)
+		return command_fail(result, verdict_exit(VERDICT_NOT_TESTABLE), FINDING_NOT_FOUND, NULL,
+				    "no card and no verdict at %s", options->card[0]);
+	if (!result->nr)
+		result->note = "no mining card";
 	return verdict_exit(result->verdict);
+}
+
+/* Not what a check came to: what keeps it from being final. NULL = it is. */
+static const char *not_final(const struct row *row)
+{
+	if (!row->outcome || row->outcome->run == RUN_NONE)
+		return "never checked";
+	if (row->outcome->run == RUN_RUNNING)
+		return "being checked";
+	return row->outcome->run == RUN_INTERRUPTED ? "its check was interrupted" : NULL;
+}
+
+static bool is_final(const struct result *result)
+{
+	size_t i;
+
+	for (i = 0; i < result->nr; i++)
+		if (not_final(&result->row[i]))
+			return false;
+	return result->expected < 0 || result->present >= (size_t)result->expected;
+}
+
+static void tell_waiting(struct result *result)
+{
+	size_t i;
+
+	for (i = 0; i < result->nr; i++)
+		if (not_final(&result->row[i]))
+			finding_add(&result->findings, FINDING_TIMEOUT, result->row[i].card.bdf, "%s", not_final(&result->row[i]));
+}
+
+/* A look takes milliseconds, and what is waited for seconds: checks, drivers, cards that come up late. */
+#define LOOK_MS	250
+
+int wait_run(const struct options *options, struct result *result)
+{
+	long long until_ms = options->timeout_s < 0 ? 0 : util_now_ms() + options->timeout_s * 1000LL;
+	const char *command = result->command;
+	struct softtape_policy policy = result->policy;
+	int ret;
+
+	for (;;) {
+		ret = status_gather(options, result);
+		if (ret || is_final(result))
+			break;
+		if (until_ms && util_now_ms() >= until_ms) {
+			tell_waiting(result);
+			return verdict_exit(VERDICT_NOT_TESTABLE);
+		}
+		result_free(result);
+		result->command = command;
+		result->policy = policy;
+		poll(NULL, 0, LOOK_MS);
+	}
+
+	if (!ret && !result->nr)
+		result->note = "no mining card";
+	return ret ? ret : verdict_exit(result->verdict);
 }

@@ -9,18 +9,11 @@ import subprocess
 import tempfile
 
 import hosts
+from hosts import on_host
 from lib import PROGRAM, TOP, VALIDATOR, check, document, main, run
 
 WORK = pathlib.Path(tempfile.mkdtemp(prefix="softtape-doctor-"))
 NAMES = sorted(path.stem for path in hosts.HOSTS.glob("*.txt"))
-
-
-def on_host(host, *words, **more):
-    """Runs the program with a host for its machine."""
-    env = host.environment()
-    env["LD_PRELOAD"] = os.environ.get("SOFTTAPE_PRELOAD", "") + env["LD_PRELOAD"]
-    env.update(more.pop("env", {}))
-    return run(*words, env=env, **more)
 
 
 def findings(answer):

@@ -12,6 +12,7 @@ Hosts as text: a folder tree that the program takes for a machine's own, made fr
     remove PATH                           what an included host has and this one has not
     expect CODE [ADDRESS]                 what doctor must find, beside nothing else; "unexpect CODE" takes one back
 """
+import os
 import pathlib
 import re
 import shlex
@@ -20,12 +21,25 @@ import struct
 import subprocess
 
 import machine
+from lib import run
 
 TOP = pathlib.Path(__file__).resolve().parents[2]
 HOSTS = TOP / "tests/fixtures/hosts"
 TEMPLATE = TOP / "tests/fixtures/cases/p104-100-with-port.txt"
 EXPRESS = 0x78
 SPEEDS = {"2.5": 1, "5.0": 2, "8.0": 3, "16.0": 4}
+
+
+def on_host(host, *words, **more):
+    """Runs the program with a host for its machine."""
+    return run(*words, env=surroundings(host, more.pop("env", None)), **more)
+
+
+def surroundings(host, more=None):
+    """The environment of a program on a host."""
+    env = host.environment()
+    env["LD_PRELOAD"] = os.environ.get("SOFTTAPE_PRELOAD", "") + env["LD_PRELOAD"]
+    return {**env, **(more or {})}
 
 
 def lines_of(name):
@@ -175,5 +189,5 @@ class Host:
     def environment(self):
         """How the program is told that this is its machine."""
         return {"UMOCKDEV_DIR": str(self.root), "SOFTTAPE_ROOT": str(self.root), "RUNTIME_DIRECTORY": str(self.root / "run/softtape"),
-                "HOME": "/srv/miner", "SOFTTAPE_FAKE_NVML": self.nvml, "LD_LIBRARY_PATH": str(TOP / "build/fake"),
+                "SOFTTAPE_FAKE_FORCE": "1", "SOFTTAPE_FAKE": "link=840", "HOME": "/srv/miner", "SOFTTAPE_FAKE_NVML": self.nvml, "LD_LIBRARY_PATH": str(TOP / "build/fake"),
                 "LD_PRELOAD": "libumockdev-preload.so.0", "ASAN_OPTIONS": "detect_leaks=0"}
