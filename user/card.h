@@ -8,7 +8,7 @@
 #include "finding.h"
 
 #define CARD_PATH_MAX	256
-#define CARD_WORD_MAX	64
+#define CARD_WORD_MAX	SOFTTAPE_SMBUS_TEXT_MAX	/* the longest value the module shows */
 
 /**
  * struct card - one card

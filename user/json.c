@@ -205,6 +205,75 @@ static struct json_object *facts_object(const struct result *result)
 	return facts;
 }
 
+static struct json_object *address_text(unsigned int address)
+{
+	char text[8];
+
+	snprintf(text, sizeof(text), "0x%02x", address);
+	return json_object_new_string(text);
+}
+
+static struct json_object *sensors_array(const struct smbus_host *host)
+{
+	struct json_object *sensors = json_object_new_array();
+	unsigned int i;
+
+	for (i = 0; i < host->nr_sensor; i++) {
+		struct json_object *sensor = json_object_new_object();
+
+		add(sensor, "address", address_text(host->sensor[i].address));
+		add_text(sensor, "name", host->sensor[i].name);
+		add_text(sensor, "driver", host->sensor[i].driver);
+		json_object_array_add(sensors, sensor);
+	}
+
+	return sensors;
+}
+
+static struct json_object *messages_array(const struct smbus_host *host)
+{
+	struct json_object *messages = json_object_new_array();
+
+	if (host->busy[0])
+		json_object_array_add(messages, json_object_new_string(host->busy));
+	if (host->bios[0])
+		json_object_array_add(messages, json_object_new_string(host->bios));
+	return messages;
+}
+
+static struct json_object *smbus_object(const struct smbus_host *host, bool log_read)
+{
+	struct json_object *object = json_object_new_object();
+	struct json_object *held = json_object_new_array();
+	char adapter[24] = "";
+	unsigned int i;
+
+	if (host->adapter >= 0)
+		snprintf(adapter, sizeof(adapter), "i2c-%d", host->adapter);
+	for (i = 0; i < SOFTTAPE_SMBUS_ADDRESSES; i++)
+		if (host->held[i])
+			json_object_array_add(held, address_text(softtape_smbus_address(i)));
+
+	add_text(object, "bdf", host->bdf);
+	add_text(object, "driver", host->driver);
+	add_text(object, "adapter", adapter);
+	add(object, "held", held);
+	add(object, "sensors", sensors_array(host));
+	add(object, "messages", log_read ? messages_array(host) : NULL);
+	add_text(object, "hold", host->hold);
+	return object;
+}
+
+static struct json_object *smbus_array(const struct smbus *smbus)
+{
+	struct json_object *hosts = json_object_new_array();
+	unsigned int i;
+
+	for (i = 0; i < smbus->nr; i++)
+		json_object_array_add(hosts, smbus_object(&smbus->host[i], smbus->log_read));
+	return hosts;
+}
+
 static bool any_simulated(const struct result *result)
 {
 	size_t i;
@@ -239,6 +308,8 @@ struct json_object *output_document(const struct result *result)
 	add_text(document, "verdict", result->verdict == VERDICT_NONE ? NULL : verdict_word(result->verdict));
 	add(document, "exit", json_object_new_int(result->exit));
 	add(document, "cards", cards);
+	if (result->smbus.read)
+		add(document, "smbus", smbus_array(&result->smbus));
 	add(document, "findings", findings_array(result));
 	if (result->nr_fact)
 		add(document, "facts", facts_object(result));

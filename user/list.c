@@ -7,6 +7,18 @@
 #include "output.h"
 #include "state.h"
 
+/* Every card's file says the same, but for those of skipped slots. */
+static const char *module_smbus(const struct result *result)
+{
+	const char *text = "";
+	size_t i;
+
+	for (i = 0; i < result->nr; i++)
+		if (strcmp(result->row[i].card.quirk[SOFTTAPE_F_STATE], softtape_state_word(SOFTTAPE_SKIPPED)))
+			text = result->row[i].card.quirk[SOFTTAPE_F_SMBUS];
+	return text;
+}
+
 int list_run(const struct options *options, struct result *result)
 {
 	int ret = command_cards(options, result);
@@ -14,12 +26,14 @@ int list_run(const struct options *options, struct result *result)
 
 	for (i = 0; i < result->nr; i++)
 		state_attach(&result->row[i]);
+	smbus_read(module_smbus(result), &result->smbus);
 	return ret;
 }
 
 void list_print(const struct options *options, const struct result *result)
 {
 	output_list(result, options->tree);
+	output_smbus(&result->smbus);
 }
 
 int summary_run(const struct options *options, struct result *result)

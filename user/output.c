@@ -207,6 +207,64 @@ void output_list(const struct result *result, bool tree)
 	scols_unref_table(table);
 }
 
+static void print_held(const struct smbus_host *host)
+{
+	const char *before = "";
+	unsigned int i;
+
+	printf("  held by softtape:");
+	for (i = 0; i < SOFTTAPE_SMBUS_ADDRESSES; i++) {
+		if (!host->held[i])
+			continue;
+		printf("%s 0x%02x", before, softtape_smbus_address(i));
+		before = ",";
+	}
+	puts(before[0] ? "" : " nothing");
+}
+
+static void print_sensors(const struct smbus_host *host)
+{
+	unsigned int i;
+
+	printf("  others at 0x48-0x4f:");
+	for (i = 0; i < host->nr_sensor; i++)
+		printf("%s 0x%02x %s (%s)", i ? "," : "", host->sensor[i].address, host->sensor[i].name,
+		       host->sensor[i].driver[0] ? host->sensor[i].driver : "no driver");
+	puts(host->nr_sensor ? "" : " none");
+}
+
+static void print_smbus_host(const struct smbus_host *host, bool log_read)
+{
+	const char *hold = host->hold[0] ? host->hold : "unknown (kind of memory needs root)";
+
+	printf("SMBus %s: driver %s, ", host->bdf, host->driver[0] ? host->driver : "none");
+	if (host->adapter >= 0)
+		printf("i2c-%d, ", host->adapter);
+	printf("smbus=hold here: %s\n", hold);
+	if (host->adapter >= 0) {
+		print_held(host);
+		print_sensors(host);
+	}
+	if (!log_read)
+		puts("  kernel log: not readable (needs root)");
+	if (host->busy[0])
+		printf("  kernel log: %s\n", host->busy);
+	if (host->bios[0])
+		printf("  kernel log: %s\n", host->bios);
+}
+
+/**
+ * output_smbus - the SMBus controllers, a few lines each
+ * @smbus:	what was found
+ */
+void output_smbus(const struct smbus *smbus)
+{
+	unsigned int i;
+
+	for (i = 0; i < smbus->nr; i++)
+		print_smbus_host(&smbus->host[i], smbus->log_read);
+}
+
 static const char *short_address(const char *address)
 {
 	return strncmp(address, "0000:", 5) ? address : address + 5;

@@ -19,6 +19,7 @@ void output_color_init(void);
 void output_language_init(const char *word);
 enum finding_language output_language(void);
 void output_list(const struct result *result, bool tree);
+void output_smbus(const struct smbus *smbus);
 void output_plan(const struct result *result);
 void output_verdict_line(const struct row *row, bool color, char *buf, size_t size);
 void output_verdicts(const struct result *result);

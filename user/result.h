@@ -5,6 +5,7 @@
 
 #include "card.h"
 #include "finding.h"
+#include "smbus.h"
 #include "verdict.h"
 
 #define OUTCOME_PHASES_MAX	16
@@ -109,6 +110,7 @@ struct fact {
  * @dump:	cards are from a dump, not from this machine
  * @row:	cards
  * @fact:	facts of the host, @nr_fact of them
+ * @smbus:	the host's SMBus controllers, if the command looks at them
  * @findings:	what was found outside of checks
  * @expected:	how many cards there must be, -1 = not said; of status only
  * @present:	how many listed cards the kernel sees; of status only
@@ -127,6 +129,7 @@ struct result {
 	struct fact *fact;
 	size_t nr_fact;
 	size_t room_fact;
+	struct smbus smbus;
 	struct finding_list findings;
 	int expected;
 	size_t present;
