@@ -198,3 +198,91 @@ bool config_is_downstream(const struct softtape_end *end)
 	return end->version && (end->type == PCI_EXP_TYPE_ROOT_PORT || end->type == PCI_EXP_TYPE_DOWNSTREAM ||
 				end->type == PCI_EXP_TYPE_PCIE_BRIDGE);
 }
+
+static void keep(const struct config *config, size_t pos, size_t bytes, __u8 *byte)
+{
+	if (has(config, pos, 1))
+		memcpy(byte + pos, config->byte + pos, has(config, pos, bytes) ? bytes : config->size - pos);
+}
+
+/* How much of a capability says what a link, a power state or a counter is; of all others only the place in the list. */
+static size_t cap_bytes(__u8 id)
+{
+	switch (id) {
+	case PCI_CAP_ID_PM:
+	case PCI_CAP_ID_SSVID:
+		return 8;
+	case PCI_CAP_ID_MSI:
+		return PCI_MSI_ADDRESS_LO;
+	case PCI_CAP_ID_EXP:
+		return PCI_EXP_SLTSTA2 + 2;
+	default:
+		return 2;
+	}
+}
+
+static size_t ext_cap_bytes(__u16 id)
+{
+	switch (id) {
+	case PCI_EXT_CAP_ID_ERR:
+		return PCI_ERR_HEADER_LOG;
+	case PCI_EXT_CAP_ID_LTR:
+	case PCI_EXT_CAP_ID_ACS:
+		return 8;
+	case PCI_EXT_CAP_ID_L1SS:
+		return PCI_L1SS_CTL2 + 4;
+	case PCI_EXT_CAP_ID_SECPCI:
+		return 12;
+	default:
+		return 4;
+	}
+}
+
+/* PCI LB 3.0 Appendix I: VPD is read through a window that still holds what was read last, a serial number perhaps. */
+static void wipe_vpd(const struct config *config, __u8 *byte)
+{
+	size_t pos;
+
+	if (find_cap(config, PCI_CAP_ID_VPD, &pos) == CONFIG_FINE && pos && has(config, pos, 8))
+		memset(byte + pos + 2, 0, 6);
+}
+
+/* PCIe r6.0 7.9.3: a number that no second device has. */
+static void wipe_serial(const struct config *config, __u8 *byte)
+{
+	size_t pos;
+
+	if (find_ext_cap(config, PCI_EXT_CAP_ID_DSN, &pos) == CONFIG_FINE && pos && has(config, pos, 12))
+		memset(byte + pos + 4, 0, 8);
+}
+
+/**
+ * config_shareable - the registers that may be shown to anybody
+ * @config:	at least CONFIG_SIZE_HEADER bytes
+ * @ret_byte:	as many bytes as @config has; header and listed capabilities, every other byte is 0
+ */
+void config_shareable(const struct config *config, __u8 *ret_byte)
+{
+	size_t pos;
+	int left;
+
+	memset(ret_byte, 0, config->size);
+	keep(config, 0, CONFIG_SIZE_HEADER, ret_byte);
+
+	pos = word(config, PCI_STATUS) & PCI_STATUS_CAP_LIST ? config->byte[PCI_CAPABILITY_LIST] & ~3u : 0;
+	for (left = CAPS_MAX; left && pos >= CONFIG_SIZE_HEADER && has(config, pos, 2); left--) {
+		keep(config, pos, cap_bytes(config->byte[pos]), ret_byte);
+		pos = config->byte[pos + 1] & ~3u;
+	}
+
+	pos = PCI_CFG_SPACE_SIZE;
+	for (left = EXT_CAPS_MAX; left && pos >= PCI_CFG_SPACE_SIZE && has(config, pos, 4) && dword(config, pos); left--) {
+		keep(config, pos, ext_cap_bytes(PCI_EXT_CAP_ID(dword(config, pos))), ret_byte);
+		pos = PCI_EXT_CAP_NEXT(dword(config, pos));
+	}
+
+	if (config->size >= PCI_CFG_SPACE_SIZE)
+		wipe_vpd(config, ret_byte);
+	if (config->size > PCI_CFG_SPACE_SIZE)
+		wipe_serial(config, ret_byte);
+}

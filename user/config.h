@@ -39,5 +39,6 @@ bool config_is_bridge(const struct config *config);
 __u8 config_secondary(const struct config *config);
 enum config_flaw config_end(const struct config *config, struct softtape_end *ret_end);
 bool config_is_downstream(const struct softtape_end *end);
+void config_shareable(const struct config *config, __u8 *ret_byte);
 
 #endif

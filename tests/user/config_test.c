@@ -169,7 +169,7 @@ static void test_random(void **state)
 	(void)state;
 	for (round = 0; round < 20000; round++) {
 		size_t size = CONFIG_SIZE_HEADER + random32(&seed) % (CONFIG_SIZE_MAX - CONFIG_SIZE_HEADER + 1), i;
-		__u8 whole[CONFIG_SIZE_MAX], *byte = malloc(size);
+		__u8 whole[CONFIG_SIZE_MAX], *byte = malloc(size), *shown = malloc(size);
 		struct config config = { .byte = byte, .size = size };
 		struct softtape_link link = { .nr_fn = 1 };
 		struct softtape_policy policy = { .speed = 1 };
@@ -186,6 +186,9 @@ static void test_random(void **state)
 		softtape_view_make(&link, &view);
 		softtape_plan_make(&view, &policy, &plan);
 		assert_true(plan.nr <= SOFTTAPE_STEPS_MAX);
+		config_shareable(&config, shown);
+		assert_memory_equal(shown, byte, CONFIG_SIZE_HEADER);
+		free(shown);
 		free(byte);
 	}
 }
