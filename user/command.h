@@ -107,5 +107,7 @@ int doctor_run(const struct options *options, struct result *result);
 void doctor_print(const struct options *options, const struct result *result);
 int explain_run(const struct options *options, struct result *result);
 void explain_print(const struct options *options, const struct result *result);
+int report_run(const struct options *options, struct result *result);
+void report_print(const struct options *options, const struct result *result);
 
 #endif

@@ -313,6 +313,8 @@ struct json_object *output_document(const struct result *result)
 	add(document, "findings", findings_array(result));
 	if (result->nr_fact)
 		add(document, "facts", facts_object(result));
+	if (result->more)
+		add(document, result->command, json_object_get(result->more));
 	return document;
 }
 

@@ -31,6 +31,7 @@ enum {
 	OPTION_MAX_AGE = 1u << 16,
 	OPTION_TIMEOUT = 1u << 17,
 	OPTION_TO = 1u << 18,
+	OPTION_COMPAT = 1u << 19,
 	OPTION_EVERYWHERE = OPTION_JSON | OPTION_HELP | OPTION_VERSION,
 };
 
@@ -55,9 +56,10 @@ static const struct {
 	{ "expect", 0, "NUMBER", OPTION_EXPECT, "how many cards there must be" },
 	{ "max-age", 0, "SECONDS", OPTION_MAX_AGE, "how old a verdict may be" },
 	{ "timeout", 0, "SECONDS", OPTION_TIMEOUT, "how long to wait for the verdicts (without end)" },
-	{ "to", 0, "FILE", OPTION_TO, "write to this file, at once as a whole" },
+	{ "to", 0, "FILE", OPTION_TO, "write to this file; a report never overwrites one" },
 	{ "output", 0, "FORM", OPTION_OUTPUT, "another form: json; of status nagios, npd, prom; of explain man, table, catalog" },
 	{ "lang", 0, "LANGUAGE", OPTION_LANG, "en or zh; without it as the locale says" },
+	{ "compat", 0, NULL, OPTION_COMPAT, "only print a row per card for the list of tested hardware" },
 	{ "json", 0, NULL, OPTION_JSON, "print one JSON document" },
 	{ "help", 'h', NULL, OPTION_HELP, "print this text" },
 	{ "version", 0, NULL, OPTION_VERSION, "print the version" },
@@ -102,6 +104,8 @@ static const struct command commands[] = {
 	  OPTION_ANY | OPTION_EXPECT | OPTION_LANG | OPTION_CONFIG, doctor_run, doctor_print },
 	{ "explain", "[code]", "what a finding means and what helps", OPTION_OUTPUT | OPTION_LANG, explain_run,
 	  explain_print },
+	{ "report", "", "one archive without private data, and a block to paste into an issue", OPTION_TO | OPTION_COMPAT,
+	  report_run, report_print },
 };
 
 /* Ends an option's line with the commands that know it; the shell completions are made from this. */
@@ -312,6 +316,9 @@ static int take_option(unsigned int bit, struct options *options, struct result 
 		return parse_output(optarg, options, result);
 	case OPTION_LANG:
 		return parse_language(optarg, options, result);
+	case OPTION_COMPAT:
+		options->compat = true;
+		break;
 	case OPTION_JSON:
 		options->json = true;
 		break;

@@ -2,6 +2,7 @@
 /* What a command came to, as plain values between those who find out and those who print. */
 #include "result.h"
 
+#include <json-c/json.h>
 #include <stdarg.h>
 #include <string.h>
 
@@ -58,6 +59,7 @@ void result_free(struct result *result)
 	result_free_rows(result);
 	free(result->fact);
 	finding_free(&result->findings);
+	json_object_put(result->more);
 	memset(result, 0, sizeof(*result));
 }
 

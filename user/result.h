@@ -8,6 +8,8 @@
 #include "smbus.h"
 #include "verdict.h"
 
+struct json_object;
+
 #define OUTCOME_PHASES_MAX	16
 #define OUTCOME_FINDINGS_MAX	16
 
@@ -114,6 +116,7 @@ struct fact {
  * @findings:	what was found outside of checks
  * @expected:	how many cards there must be, -1 = not said; of status only
  * @present:	how many listed cards the kernel sees; of status only
+ * @more:	what only this command has, the document's key of its name; owned, NULL = nothing
  * @verdict:	of all cards together
  * @exit:	exit status
  */
@@ -133,6 +136,7 @@ struct result {
 	struct finding_list findings;
 	int expected;
 	size_t present;
+	struct json_object *more;
 	enum verdict verdict;
 	int exit;
 };
