@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The half of `make install` and `make uninstall` that needs a running system: scripts/host in the guest."""
+import subprocess
+
 import guest
 from scenario import scenario
-from vm import TOP, expect
+from vm import BUILD, TOP, expect
 
 P104 = "p104-100-riser-x1.txt"
 
@@ -48,4 +50,31 @@ def install_on_running_host(vm):
 
     vm.ok(f"{host} stop; {host} unload; {host} dkms-remove; {host} forget")
     vm.ok("! grep -q ^softtape /proc/modules; ! ls -d /run/softtape /var/lib/softtape /var/lib/dkms/softtape")
+    expect(not guest.failed_units(vm), f"failed: {guest.failed_units(vm)}")
+
+
+@scenario(alone=True, prove=True)
+def package_on_running_host(vm):
+    """the Debian package on a running host: a card that is there is checked at once; purge ends the check, leaves nothing"""
+    subprocess.run([TOP / "scripts/deb", BUILD / "deb"], check=True, stdout=subprocess.DEVNULL)
+    guest.on_plug(vm, "quick")
+    vm.ok("""rm -r /usr/local/bin/softtape /usr/local/share/softtape
+        rm /usr/local/lib/udev/rules.d/70-softtape.rules /usr/local/lib/systemd/system/softtape@.service
+        systemctl daemon-reload; systemctl restart systemd-udevd""")
+    card = vm.plug(P104)
+    guest.settle(vm)
+    expect(guest.runs(vm, card.bdf) == 0, "a check ran before the package was there")
+
+    deb, = (BUILD / "deb").glob("softtape_*.deb")
+    vm.send(deb, "/run/softtape.deb")
+    vm.ok("dpkg -i --force-confold /run/softtape.deb")
+    expect(guest.wait_check(vm, card.bdf)["verdict"] == "pass", "the card does not pass")
+    expect(guest.runs(vm, card.bdf) == 1, f"{guest.runs(vm, card.bdf)} checks")
+
+    vm.ok("dpkg -i --force-confold /run/softtape.deb")
+    guest.wait_check(vm, card.bdf)
+    expect(guest.runs(vm, card.bdf) == 2, "no check by the program that was installed anew")
+
+    vm.ok("dpkg --purge softtape")
+    vm.ok("! ls -d /run/softtape /var/lib/softtape /etc/softtape.conf; ! systemctl is-active 'softtape@*'")
     expect(not guest.failed_units(vm), f"failed: {guest.failed_units(vm)}")
