@@ -78,9 +78,11 @@ static struct finding_text text_of(const struct finding *finding, enum finding_l
 	return text;
 }
 
-/* scdoc(5) reads these as markup. */
+/* scdoc(5) reads these as markup, and a dash in front as an item of a list. */
 static void print_scdoc(const char *text)
 {
+	if (*text == '-')
+		putchar('\\');
 	for (; *text; text++) {
 		if (strchr("\\*_<>[]#~|", *text))
 			putchar('\\');
