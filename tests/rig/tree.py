@@ -20,6 +20,9 @@ GUEST = ["openssl", "systemd", "systemd-sysv", "udev", "pciutils", "util-linux",
 # What our packages depend on, and what a host has anyway.
 HOST = ["pahole", "libinih1", "libjson-c5", "libkmod2", "libsmartcols1", "libsystemd0", "libudev1", "systemd", "udev",
 	"initramfs-tools", "linux-base"]
+# What builds and judges our packages.
+DEB = ["build-essential", "debhelper", "dh-dkms", "dpkg-dev", "lintian", "scdoc", "pkg-config", "libudev-dev", "libkmod-dev", "libjson-c-dev",
+       "libsmartcols-dev", "libinih-dev", "libsystemd-dev"]
 # name: (release, series of the kernel and headers in it, packages)
 TREES = {
 	"guest": ("bookworm", "6.1", BUILD + ["pahole"] + GUEST),
@@ -27,6 +30,8 @@ TREES = {
 	"bullseye": ("bullseye", "5.10", BUILD),
 	"fleet": ("bookworm", "6.1", ["libinih1", "libjson-c5", "libkmod2", "libsmartcols1", "libsystemd0", "libudev1", "iproute2", "hostname", "mount",
 		  "slurmctld", "slurmd", "slurm-client", "munge", "prometheus", "prometheus-node-exporter", "curl"]),
+	"deb-12": ("bookworm", "6.1", BUILD + DEB),
+	"deb-13": ("trixie", "7", BUILD + ["pahole"] + DEB),
 	"clean-12": ("bookworm", "6.1", BUILD + HOST),
 	"clean-13": ("trixie", "7", BUILD + HOST),
 }
