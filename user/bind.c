@@ -102,6 +102,9 @@ enum bind bind_decide(const struct bind_facts *facts, bool waited, const char *b
 		return BIND_READY;
 	if (facts->driver[0])
 		return decide_owner(facts, bdf, ret_finding);
+	/* A card is announced before it gets its addresses (drivers/pci/probe.c:pci_device_add, then setup-bus.c). */
+	if (facts->bar[0] && facts->enumerating)
+		return BIND_WAIT;
 	if (facts->bar[0]) {
 		bind_no_space(facts, bdf, ret_finding);
 		return BIND_NEVER;

@@ -10,6 +10,7 @@
  * @gone:	config space reads all ones
  * @driver:	bound driver, empty = none
  * @compute:	compute capability of the card, major * 10 + minor; 0 = not known
+ * @enumerating: the card is so new that the kernel may not have placed its BARs yet
  * @bar: memory BARs without an address, as "BAR 1, BAR 3"; empty = none
  * @loaded:	a module nvidia is loaded
  * @simulated:	it says of itself that it is a stand-in
@@ -29,6 +30,7 @@ struct bind_facts {
 	bool gone;
 	char driver[CARD_WORD_MAX];
 	unsigned int compute;
+	bool enumerating;
 	char bar[CARD_WORD_MAX];
 	bool loaded;
 	bool simulated;

@@ -23,6 +23,8 @@
 #define QUIRKS_WAIT_MS	35000
 /* Reading sysfs takes milliseconds; a step that takes this much longer than its own limit is stuck. */
 #define GRACE_MS	15000
+/* The kernel's event for a new card may be this far ahead of the end of its enumeration. */
+#define ENUMERATION_MS	2000
 /* Another check's slot is looked for this often. */
 #define SLOT_LOOK_MS	250
 
@@ -74,7 +76,8 @@ static void phase_end(struct job *job, struct phase *phase, long long start_ms, 
 static int wait_driver(struct job *job, struct watch *watch, struct bind_facts *facts, enum bind *ret_bind,
 		       struct finding *finding)
 {
-	long long until_ms = util_now_ms() + job->wait_s * 1000LL;
+	long long start_ms = util_now_ms(), until_ms = start_ms + job->wait_s * 1000LL;
+	long long placed_ms = start_ms + (job->wait_s ? ENUMERATION_MS : 0);
 	bool waited = false;
 	int ret;
 
@@ -82,14 +85,15 @@ static int wait_driver(struct job *job, struct watch *watch, struct bind_facts *
 		card_read_driver(&job->card);
 		card_read_link(&job->card);
 		bind_facts_read(&job->card, facts);
+		facts->enumerating = util_now_ms() < placed_ms;
 		*ret_bind = bind_decide(facts, waited, job->card.bdf, finding);
 		if (*ret_bind != BIND_WAIT)
 			return 0;
 
-		ret = watch_wait(watch, until_ms);
+		ret = watch_wait(watch, facts->bar[0] && facts->enumerating ? placed_ms : until_ms);
 		if (ret == -ECANCELED)
 			return ret;
-		waited = ret == -ETIMEDOUT;
+		waited = util_now_ms() >= until_ms;
 	}
 }
 

@@ -27,6 +27,7 @@ static const struct {
 	{ "pci-stub", { WAITING, .driver = "pci-stub" }, false, BIND_NEVER, FINDING_VFIO },
 	{ "somebody else", { WAITING, .driver = "nvidia_like" }, false, BIND_NEVER, FINDING_OWNER },
 	{ "no space", { WAITING, .bar = "BAR 1" }, false, BIND_NEVER, FINDING_BAR },
+	{ "no space yet", { WAITING, .bar = "BAR 1", .enumerating = true }, false, BIND_WAIT, 0 },
 	{ "nothing installed", { .compute = 61 }, false, BIND_NEVER, FINDING_NO_MODULE },
 	{ "installed, not loaded yet", { .compute = 61, .installed = true, .version = "550.1", .license = "NVIDIA" }, false,
 	  BIND_WAIT, 0 },
