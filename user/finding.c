@@ -265,7 +265,7 @@ static const struct finding_info table[] = {
 		.cause = "Without it nobody settles the card's link: ASPM, Clock PM and D3cold stay as the "
 			"firmware left them.",
 		.remedy = "Load it; if there is none for this kernel, build it.",
-		.command = "sudo modprobe softtape || sudo dkms autoinstall -k {kernel}",
+		.command = "sudo modprobe softtape || sudo /etc/kernel/postinst.d/dkms-softtape {kernel}",
 		.zh = {
 			"内核模块 softtape 没有加载",
 			"没有它，卡的链路就没人处理：ASPM、Clock PM 和 D3cold 保持固件留下的状态。",
@@ -567,7 +567,7 @@ static const struct finding_info table[] = {
 			"the build failed. After a boot into that kernel the module is missing: the card is "
 			"gone after a reboot.",
 		.remedy = "Build it; if that fails, the end of make.log says why.",
-		.command = "sudo dkms autoinstall -k {kernel} || tail -n 20 /var/lib/dkms/*/*/build/make.log",
+		.command = "sudo /etc/kernel/postinst.d/dkms-softtape {kernel}; sudo dkms autoinstall -k {kernel}",
 		.zh = {
 			"模块没有为某个已安装的内核编译",
 			"DKMS 认识该模块，但没有为每个已安装的内核编译：缺少头文件或编译失败。用那个内核重启后模块缺失，卡也就“消失”了。",

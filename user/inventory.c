@@ -178,7 +178,7 @@ static int save(struct result *result, const struct card_list *present)
 /* Without a word it shows what is remembered, with "save" it remembers what is there now. */
 int inventory_run(const struct options *options, struct result *result)
 {
-	struct inventory old, missing;
+	struct inventory old = { .nr = 0 }, missing;
 	struct card_list present;
 	size_t i;
 	int ret;

@@ -36,10 +36,8 @@ static void sample(FILE *file, const char *name, const struct row *row, const ch
 {
 	fprintf(file, "%s{", name);
 	label(file, "bdf", row->card.bdf);
-	if (key) {
-		fputc(',', file);
-		label(file, key, value);
-	}
+	fputc(',', file);
+	label(file, key, value);
 	fputs("} ", file);
 }
 
@@ -174,8 +172,9 @@ static void print_numbers(FILE *file, const struct result *result)
 			if (!begun)
 				head(file, numbers[n].name, numbers[n].type, numbers[n].help);
 			begun = true;
-			sample(file, numbers[n].name, &result->row[i], NULL, NULL);
-			fprintf(file, "%.15g\n", value);
+			fprintf(file, "%s{", numbers[n].name);
+			label(file, "bdf", result->row[i].card.bdf);
+			fprintf(file, "} %.15g\n", value);
 		}
 }
 
