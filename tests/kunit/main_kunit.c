@@ -35,6 +35,7 @@ int module_load(const char *key, const char *value)
 	unsigned int i;
 
 	memset(&softtape_policy, 0, sizeof(softtape_policy));
+	smbus_fresh();
 	for (i = 0; i < ARRAY_SIZE(parameters); i++)
 		*parameters[i].value = key && !strcmp(key, parameters[i].key) ? (char *)value : parameters[i].usual;
 

@@ -7,8 +7,8 @@
 
 struct pci_dev;
 
-extern struct kunit_suite cards_suite, policy_suite, plan_suite, report_suite, link_suite, sysfs_suite, record_suite,
-	main_suite;
+extern struct kunit_suite cards_suite, policy_suite, plan_suite, report_suite, smbus_rules_suite, link_suite,
+	smbus_suite, sysfs_suite, record_suite, main_suite;
 
 /* link_kunit.c: the simulated hardware; a test's init and exit functions. */
 int host_init(struct kunit *test);
@@ -24,5 +24,14 @@ const char *host_writes(struct kunit *test);
 int module_load(const char *key, const char *value);
 void module_unload(void);
 void module_resume(void);
+
+/* smbus_kunit.c: as the module's memory is when it has just been loaded. */
+#if IS_ENABLED(CONFIG_I2C)
+void smbus_fresh(void);
+#else
+static inline void smbus_fresh(void)
+{
+}
+#endif
 
 #endif

@@ -98,5 +98,5 @@ def core(kernel):
 		prepare(pathlib.Path(source), path)
 		kernel.make(path, f"M={WORK}", "modules")
 
-	recipe = [pathlib.Path(__file__).read_text(), kernel.series]
-	return result(f"kunit-{kernel.series}", recipe, lambda: {"source": source, "release": kernel.release}, build)["path"]
+	recipe = [pathlib.Path(__file__).read_text(), kernel.release]
+	return result(f"kunit-{kernel.release}", recipe, lambda: {"source": source}, build)["path"]
