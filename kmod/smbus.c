@@ -490,10 +490,9 @@ int softtape_smbus_init(void)
 {
 	int ret;
 
-	if (softtape_policy.smbus == SOFTTAPE_SMBUS_OFF) {
-		closing = true;
+	closing = softtape_policy.smbus == SOFTTAPE_SMBUS_OFF;
+	if (closing)
 		return 0;
-	}
 
 	/* Freezable: no controller is woken between suspend and resume of the devices. */
 	workqueue = alloc_ordered_workqueue("softtape_smbus", WQ_FREEZABLE);
@@ -528,7 +527,7 @@ void softtape_smbus_exit(void)
 {
 	unsigned int i;
 
-	if (!workqueue)
+	if (closing)
 		return;
 
 	spin_lock(&lock);
