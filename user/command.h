@@ -109,5 +109,7 @@ int explain_run(const struct options *options, struct result *result);
 void explain_print(const struct options *options, const struct result *result);
 int report_run(const struct options *options, struct result *result);
 void report_print(const struct options *options, const struct result *result);
+int advise_run(const struct options *options, struct result *result);
+void advise_print(const struct options *options, const struct result *result);
 
 #endif

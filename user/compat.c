@@ -2,6 +2,8 @@
 /* Which driver branch, CUDA and PyTorch go with which GPU. Pure: numbers in, numbers out. */
 #include "compat.h"
 
+#include <string.h>
+
 #include "util.h"
 
 /*
@@ -155,24 +157,63 @@ unsigned int compat_cuda_branch(unsigned int cuda)
 /**
  * compat_torch - which PyTorch wheels to use
  * @compat:	of the weakest GPU
+ * @branch:	of the installed driver, 0 = none
  * @ret_torch:	filled
  *
- * cu128 and later wheels have no code below 7.0 from 2.8 on; cu126 keeps it, 2.14 is its last release [pytorch
+ * A driver before 525 runs no CUDA 12: then cu118, which 2.7 was the last to have. Otherwise: cu128 and later wheels have no code below 7.0 from 2.8 on; cu126 keeps it, 2.14 is its last release [pytorch
  * .ci/manywheel/build_cuda.sh, issues 157517, 182250, 190385].
  */
-void compat_torch(const struct compat *compat, struct torch *ret_torch)
+void compat_torch(const struct compat *compat, unsigned int branch, struct torch *ret_torch)
 {
 	struct torch torch = { .index = "cu128", .compile = compat->compute >= 70 };
 
 	if (compat->compute && compat->compute < 50) {
 		torch.index = "cu113";
 		torch.newest = "1.12";
+	} else if (branch && branch < compat_cuda_branch(1200)) {
+		torch.index = "cu118";
+		torch.newest = "2.7";
 	} else if (compat->compute && compat->compute < 75) {
 		torch.index = "cu126";
 		torch.newest = "2.14";
 	}
 
 	*ret_torch = torch;
+}
+
+/**
+ * compat_cudnn_max - last cuDNN for a GPU
+ * @compute:	its capability
+ *
+ * 9.11 dropped Maxwell, Pascal and Volta [immich pull request 23110; Arch Linux keeps 9.10 for them as a package].
+ *
+ * Return: major * 100 + minor, 0 = no end known.
+ */
+unsigned int compat_cudnn_max(unsigned int compute)
+{
+	return compute && compute < 75 ? 910 : 0;
+}
+
+/**
+ * compat_debian_branch - branch of the package nvidia-driver of a Debian release
+ * @codename:	such as bookworm
+ *
+ * [package lists of the three releases; none has a branch that is too new for any card of the list]
+ *
+ * Return: the branch, 0 for a release that is not known.
+ */
+unsigned int compat_debian_branch(const char *codename)
+{
+	static const struct {
+		const char *codename;
+		unsigned int branch;
+	} releases_of_debian[] = { { "bullseye", 470 }, { "bookworm", 535 }, { "trixie", 550 } };
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(releases_of_debian); i++)
+		if (!strcmp(codename, releases_of_debian[i].codename))
+			return releases_of_debian[i].branch;
+	return 0;
 }
 
 /**

@@ -6,6 +6,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+/* When the tables of compat.c were last compared with their sources: they age. */
+#define COMPAT_CHECKED	"2026-10"
+
 /**
  * struct compat - what a GPU can live with
  * @compute:	CUDA compute capability, major * 10 + minor; 0 = not known
@@ -42,7 +45,9 @@ void compat_gpu(unsigned int device, unsigned int compute, struct compat *ret_co
 bool compat_join(struct compat *both, const struct compat *other);
 unsigned int compat_branch_cuda(unsigned int branch);
 unsigned int compat_cuda_branch(unsigned int cuda);
-void compat_torch(const struct compat *compat, struct torch *ret_torch);
+void compat_torch(const struct compat *compat, unsigned int branch, struct torch *ret_torch);
+unsigned int compat_cudnn_max(unsigned int compute);
+unsigned int compat_debian_branch(const char *codename);
 bool compat_torch_has_code(unsigned int torch, unsigned int cuda, unsigned int compute);
 
 #endif

@@ -34,6 +34,21 @@ struct doctor {
 	char unseen[384];
 };
 
+/**
+ * struct link_end - one end of a link; 0 = not known
+ * @speed_mts:	MT/s now
+ * @width:	lanes now
+ * @max_mts:	MT/s that this end claims
+ * @max_width:	lanes that this end claims
+ */
+struct link_end {
+	unsigned int speed_mts;
+	unsigned int width;
+	unsigned int max_mts;
+	unsigned int max_width;
+};
+
+struct link_end doctor_link_end(const char *bdf);
 void doctor_look(struct doctor *doctor, const struct options *options, struct result *result);
 void doctor_unseen(struct doctor *doctor, const char *format, ...) PRINTF_LIKE(2, 3);
 

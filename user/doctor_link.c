@@ -9,13 +9,6 @@
 /* From here on corrected errors are no longer what any link has now and then (an estimate). */
 #define AER_STORM	100
 
-struct link_end {
-	unsigned int speed_mts;
-	unsigned int width;
-	unsigned int max_mts;
-	unsigned int max_width;
-};
-
 static void read_text(const char *bdf, const char *file, char *buf, size_t size)
 {
 	char path[256];
@@ -47,7 +40,13 @@ static unsigned int read_width(const char *bdf, const char *file)
 	return width < 255 ? width : 0;
 }
 
-static struct link_end read_end(const char *bdf)
+/**
+ * doctor_link_end - what sysfs says of the link at one end
+ * @bdf:	a card or a bridge
+ *
+ * Return: what is not known is 0.
+ */
+struct link_end doctor_link_end(const char *bdf)
 {
 	return (struct link_end){
 		.speed_mts = read_mts(bdf, "current_link_speed"),
@@ -223,9 +222,9 @@ void doctor_link(struct doctor *doctor)
 		if (!card->row || card->gone)
 			continue;
 		any = true;
-		end = read_end(card->bdf);
+		end = doctor_link_end(card->bdf);
 		if (card->port[0])
-			port = read_end(card->port);
+			port = doctor_link_end(card->port);
 		check_width(doctor, card, &end, &port);
 		check_speed(doctor, card, &end, &port);
 		check_aer(doctor, card, card->bdf);

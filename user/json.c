@@ -282,7 +282,7 @@ static bool any_simulated(const struct result *result)
 		if (result->row[i].outcome && result->row[i].outcome->simulated)
 			return true;
 
-	return false;
+	return result->simulated;
 }
 
 /**

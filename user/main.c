@@ -104,6 +104,8 @@ static const struct command commands[] = {
 	  OPTION_ANY | OPTION_EXPECT | OPTION_LANG | OPTION_CONFIG, doctor_run, doctor_print },
 	{ "explain", "[code]", "what a finding means and what helps", OPTION_OUTPUT | OPTION_LANG, explain_run,
 	  explain_print },
+	{ "advise", "", "driver branch, CUDA, PyTorch, power and clocks for these cards on this host", 0, advise_run,
+	  advise_print },
 	{ "report", "", "one archive without private data, and a block to paste into an issue", OPTION_TO | OPTION_COMPAT,
 	  report_run, report_print },
 };

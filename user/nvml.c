@@ -43,6 +43,7 @@ struct calls {
 	CALLS(X)
 #undef X
 	bool locks_clocks;
+	bool sets_fan;
 	bool simulated;
 };
 
@@ -57,6 +58,7 @@ static void *library_open(struct calls *calls)
 	CALLS(X)
 #undef X
 	calls->locks_clocks = dlsym(library, "nvmlDeviceSetGpuLockedClocks");
+	calls->sets_fan = dlsym(library, "nvmlDeviceSetFanSpeed_v2");
 	calls->simulated = dlsym(library, "softtape_simulated");
 	if (calls->init && calls->shutdown && calls->by_bus)
 		return library;
@@ -94,6 +96,7 @@ static void ask_card(const struct calls *calls, struct nvml_card *card)
 
 	card->known = true;
 	card->locks_clocks = calls->locks_clocks;
+	card->sets_fan = calls->sets_fan;
 	if (calls->temperature && !calls->temperature(device, TEMPERATURE_GPU, &value))
 		card->celsius = value;
 	if (calls->threshold && !calls->threshold(device, THRESHOLD_SLOWDOWN, &value))

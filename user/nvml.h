@@ -27,6 +27,7 @@
  * @max_mhz:	highest graphics clock
  * @locks_clocks: the library has the call that locks clocks (nvmlDeviceSetGpuLockedClocks)
  * @offset_reads: the clock offset can be read back (nvmlDeviceGetGpcClkVfOffset)
+ * @sets_fan:	the library has the call that sets a fan (nvmlDeviceSetFanSpeed_v2)
  * @vbios:	version of its VBIOS, empty = not told
  */
 struct nvml_card {
@@ -45,6 +46,7 @@ struct nvml_card {
 	unsigned int max_mhz;
 	bool locks_clocks;
 	bool offset_reads;
+	bool sets_fan;
 	char vbios[32];
 };
 

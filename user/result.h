@@ -116,6 +116,7 @@ struct fact {
  * @findings:	what was found outside of checks
  * @expected:	how many cards there must be, -1 = not said; of status only
  * @present:	how many listed cards the kernel sees; of status only
+ * @simulated:	something beside the cards' outcomes is a stand-in
  * @more:	what only this command has, the document's key of its name; owned, NULL = nothing
  * @verdict:	of all cards together
  * @exit:	exit status
@@ -136,6 +137,7 @@ struct result {
 	struct finding_list findings;
 	int expected;
 	size_t present;
+	bool simulated;
 	struct json_object *more;
 	enum verdict verdict;
 	int exit;

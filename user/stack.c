@@ -117,6 +117,29 @@ static int take_nvml(const char *path, struct stack *stack)
 	return stack->nvml[0] != '\0';
 }
 
+static void note_cudnn(const char *version, struct stack *stack)
+{
+	if (stack_version(version) > stack->cudnn)
+		stack->cudnn = stack_version(version);
+}
+
+/* libcudnn.so.9 leads to libcudnn.so.9.10.2 */
+static int take_cudnn(const char *path, struct stack *stack)
+{
+	char version[CARD_WORD_MAX] = "";
+
+	version_of_file(path, version, sizeof(version));
+	note_cudnn(version, stack);
+	return 0;
+}
+
+/* .../nvidia_cudnn_cu12-9.10.2.21.dist-info, which PyTorch's wheels bring */
+static int take_cudnn_wheel(const char *path, struct stack *stack)
+{
+	note_cudnn(strstr(path, "/nvidia_cudnn_cu") + strlen("/nvidia_cudnn_cuNN-"), stack);
+	return 0;
+}
+
 static void read_libraries(struct stack *stack)
 {
 	/* Where the loader looks on Debian, Fedora and Arch. */
@@ -131,6 +154,8 @@ static void read_libraries(struct stack *stack)
 		snprintf(pattern, sizeof(pattern), "%s/libnvidia-ml.so.1", folders[i]);
 		if (!stack->nvml[0])
 			each_match(pattern, take_nvml, stack);
+		snprintf(pattern, sizeof(pattern), "%s/libcudnn.so.[0-9]", folders[i]);
+		each_match(pattern, take_cudnn, stack);
 	}
 }
 
@@ -186,6 +211,8 @@ static void read_torch_below(const char *folder, struct stack *stack)
 	for (i = 0; i < ARRAY_SIZE(places); i++) {
 		snprintf(pattern, sizeof(pattern), "%s/%s/torch/version.py", folder, places[i]);
 		each_match(pattern, take_torch, stack);
+		snprintf(pattern, sizeof(pattern), "%s/%s/nvidia_cudnn_cu1[0-9]-*.dist-info", folder, places[i]);
+		each_match(pattern, take_cudnn_wheel, stack);
 	}
 }
 

@@ -33,6 +33,7 @@ struct stack_torch {
  * @libcuda_empty: it has no bytes
  * @nvml:	version in the file name of libnvidia-ml, empty = not known
  * @toolkit:	CUDA toolkit, major * 100 + minor; 0 = none
+ * @cudnn:	newest cuDNN found, major * 100 + minor; 0 = none
  * @torch:	PyTorch of the system, of this user and of this environment
  * @nr_torch:	their number
  */
@@ -47,6 +48,7 @@ struct stack {
 	bool libcuda_empty;
 	char nvml[CARD_WORD_MAX];
 	unsigned int toolkit;
+	unsigned int cudnn;
 	struct stack_torch torch[STACK_TORCH_MAX];
 	unsigned int nr_torch;
 };

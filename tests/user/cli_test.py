@@ -265,7 +265,7 @@ def test_help():
     answer = run("--help")
     lines = answer.stdout.decode().splitlines()
     check(answer.returncode == 0 and all("softtape " in line for line in lines[:3]) and lines[3] == "", lines[:4])
-    for word in ("list", "plan", "check", "rescan", "status", "explain", "report", "--to", "--compat", "--json", "--set", "--tree", "--level", "--force"):
+    for word in ("list", "plan", "check", "rescan", "status", "explain", "advise", "report", "--to", "--compat", "--json", "--set", "--tree", "--level", "--force"):
         check(word in answer.stdout.decode(), word)
     check(run("list", "-h").stdout == answer.stdout, "-h behind a command")
 

@@ -118,14 +118,29 @@ static void test_wheels(void **state)
 			   &wheels[i]);
 
 	compat_gpu(0, 61, &compat);
-	compat_torch(&compat, &torch);
+	compat_torch(&compat, 470, &torch);
+	assert_string_equal(torch.index, "cu118");
+	assert_string_equal(torch.newest, "2.7");
+	compat_torch(&compat, 535, &torch);
 	assert_string_equal(torch.index, "cu126");
 	assert_string_equal(torch.newest, "2.14");
 	assert_false(torch.compile);
 	compat_gpu(0, 75, &compat);
-	compat_torch(&compat, &torch);
+	compat_torch(&compat, 0, &torch);
 	assert_null(torch.newest);
 	assert_true(torch.compile);
+}
+
+static void test_others(void **state)
+{
+	(void)state;
+	assert_int_equal(compat_cudnn_max(61), 910);
+	assert_int_equal(compat_cudnn_max(70), 910);
+	assert_int_equal(compat_cudnn_max(75), 0);
+	assert_int_equal(compat_cudnn_max(0), 0);
+	assert_int_equal(compat_debian_branch("bookworm"), 535);
+	assert_int_equal(compat_debian_branch("trixie"), 550);
+	assert_int_equal(compat_debian_branch("noble"), 0);
 }
 
 int main(void)
@@ -135,6 +150,7 @@ int main(void)
 		cmocka_unit_test(test_pairs),
 		cmocka_unit_test(test_cuda),
 		cmocka_unit_test(test_wheels),
+		cmocka_unit_test(test_others),
 	};
 
 	return cmocka_run_group_tests_name("compat", tests, NULL, NULL);
