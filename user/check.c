@@ -13,6 +13,7 @@
 
 #include "check.h"
 #include "inventory.h"
+#include "compare.h"
 #include "job.h"
 #include "journal.h"
 #include "output.h"
@@ -30,11 +31,13 @@
  * @pid:	process, 0 = it has ended
  * @job:	shared with it
  * @shown:	phases whose start was shown
+ * @predicted:	the prediction was shown
  */
 struct worker {
 	pid_t pid;
 	struct job *job;
 	unsigned int shown;
+	bool predicted;
 };
 
 struct check {
@@ -165,10 +168,30 @@ static bool is_overdue(const struct check *check, const struct worker *worker)
 	return worker->job->deadline_ms && now_ms > worker->job->deadline_ms;
 }
 
+/* Known as soon as the card has told its memory and clocks. */
+static void show_prediction(struct worker *worker)
+{
+	const struct outcome *outcome = &worker->job->outcome;
+	unsigned int i, sum_ms = 0;
+
+	if (worker->predicted || outcome->test.phase[SELFTEST_DEVICE].word != SELFTEST_PASS)
+		return;
+	worker->predicted = true;
+	for (i = 0; i < SELFTEST_NR_PHASES; i++)
+		sum_ms += outcome->test.phase[i].predicted_ms;
+	fprintf(stderr, "%s: predicted %u.%u s", worker->job->card.bdf, sum_ms / 1000, sum_ms / 100 % 10);
+	for (i = 0; i < SELFTEST_NR_PHASES; i++)
+		if (outcome->test.phase[i].predicted_ms)
+			fprintf(stderr, ", %s %u.%02u", selftest_phase_name(i), outcome->test.phase[i].predicted_ms / 1000,
+				outcome->test.phase[i].predicted_ms / 10 % 100);
+	fputs(" (least times by arithmetic)\n", stderr);
+}
+
 static void show_progress(struct worker *worker)
 {
 	const struct outcome *outcome = &worker->job->outcome;
 
+	show_prediction(worker);
 	for (; worker->shown < outcome->nr_phase && worker->shown < OUTCOME_PHASES_MAX; worker->shown++)
 		fprintf(stderr, "%s: %s\n", worker->job->card.bdf, outcome->phase[worker->shown].name);
 }
@@ -238,11 +261,25 @@ static struct job *make_jobs(const struct result *result, const struct options *
 		jobs[i].level = options->level;
 		jobs[i].wait_s = options->wait_s >= 0 ? (unsigned int)options->wait_s : settings->driver_wait_s;
 		jobs[i].max_parallel = max;
+		jobs[i].inject = options->inject;
+		jobs[i].soak_ms = options->soak_ms;
 		jobs[i].force = options->force;
 		util_copy(jobs[i].outcome.level, sizeof(jobs[i].outcome.level), level_word(options->level));
 	}
 
 	return jobs;
+}
+
+static void compare(const struct options *options, struct json_object *document, struct result *result)
+{
+	size_t i;
+
+	if (!options->compare)
+		return;
+	for (i = 0; i < result->nr; i++)
+		if (result->row[i].outcome->tested)
+			compare_row(document, &result->row[i]);
+	compare_close(document);
 }
 
 static void collect(struct result *result, const struct job *jobs)
@@ -272,9 +309,14 @@ static void collect(struct result *result, const struct job *jobs)
 int check_cards(const struct options *options, const struct settings *settings, struct result *result)
 {
 	struct check check = { .nr = result->nr };
-	struct job *jobs = make_jobs(result, options, settings);
+	struct json_object *before = NULL;
+	struct job *jobs;
+	char error[512];
 	size_t i;
 
+	if (options->compare && compare_open(options->compare, &before, error, sizeof(error)))
+		return command_fail(result, VERDICT_EXIT_USAGE, FINDING_INPUT, NULL, "%s", error);
+	jobs = make_jobs(result, options, settings);
 	check.worker = calloc(result->nr, sizeof(*check.worker));
 	check.signal_fd = open_signals(true);
 	if (!jobs || !check.worker || check.signal_fd < 0) {
@@ -290,10 +332,13 @@ int check_cards(const struct options *options, const struct settings *settings, 
 
 	supervise(&check);
 	collect(result, jobs);
+	compare(options, before, result);
 	free(check.worker);
 	close(check.signal_fd);
 	munmap(jobs, result->nr * sizeof(*jobs));
 
+	if (options->inject)
+		return verdict_exit(VERDICT_FAULT);
 	/* systemd stops us with SIGTERM when the card is pulled: that is no failure of the unit. */
 	if (check.terminated)
 		return 0;

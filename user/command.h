@@ -48,6 +48,9 @@ enum output_form {
  * @on_plug:	the udev unit calls: level comes from the configuration
  * @on_unplug:	the unit stops: note that the card is gone
  * @level:	how much to test
+ * @inject:	corrupt words on purpose
+ * @soak_ms:	length of the soak, 0 = the level's
+ * @compare:	earlier document to compare with, NULL = none
  * @wait_s:	seconds to wait for the driver, -1 = as configured
  * @file:	dump to plan for, NULL = this machine
  * @expect:	how many cards there must be, -1 = not said
@@ -70,6 +73,9 @@ struct options {
 	bool compat;
 	enum output_form output;
 	enum level level;
+	enum selftest_inject inject;
+	unsigned long long soak_ms;
+	const char *compare;
 	int wait_s;
 	int expect;
 	int max_age_s;

@@ -69,6 +69,8 @@ enum cuda_code {
 
 /* CU_DEVICE_ATTRIBUTE_*, shortened. */
 #define CU_ATTRIBUTE_SM_COUNT			16
+#define CU_ATTRIBUTE_MEMORY_CLOCK_KHZ		36
+#define CU_ATTRIBUTE_MEMORY_BUS_BITS		37
 #define CU_ATTRIBUTE_CAPABILITY_MAJOR		75
 #define CU_ATTRIBUTE_CAPABILITY_MINOR		76
 
@@ -98,6 +100,7 @@ enum cuda_code {
 	X(cuMemHostAlloc, (void **ptr, size_t bytes, unsigned int flags))				\
 	X(cuMemcpyHtoDAsync_v2, (CUdeviceptr dst, const void *src, size_t bytes, CUstream stream))	\
 	X(cuMemcpyDtoHAsync_v2, (void *dst, CUdeviceptr src, size_t bytes, CUstream stream))		\
+	X(cuMemcpyDtoD_v2, (CUdeviceptr dst, CUdeviceptr src, size_t bytes))				\
 	X(cuMemsetD32Async, (CUdeviceptr dst, unsigned int value, size_t words, CUstream stream))	\
 	X(cuStreamCreate, (CUstream *stream, unsigned int flags))					\
 	X(cuStreamQuery, (CUstream stream))								\

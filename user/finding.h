@@ -43,6 +43,14 @@
 	X(FINDING_CRASHED,		"crashed")		\
 	X(FINDING_HUNG,			"hung")			\
 	X(FINDING_SLOW_COPY,		"slow-copy")		\
+	X(FINDING_ALIAS,		"memory-aliased")	\
+	X(FINDING_UNEVEN_COPY,		"uneven-copy")		\
+	X(FINDING_SLOW_MEMORY,		"slow-memory")		\
+	X(FINDING_SM_UNSEEN,		"sm-unseen")		\
+	X(FINDING_LINK_ERRORS,		"link-errors")		\
+	X(FINDING_SHARED_COPY,		"slow-together")	\
+	X(FINDING_THROTTLED,		"throttled")		\
+	X(FINDING_SLOWER,		"slower-than-before")	\
 	X(FINDING_INTERRUPTED,		"interrupted")		\
 	X(FINDING_NEEDS_ROOT,		"needs-root")		\
 	X(FINDING_NO_STATE,		"no-state")		\

@@ -14,6 +14,8 @@
 
 #include "bind.h"
 #include "busy.h"
+#include "diagnose.h"
+#include "predict.h"
 #include "quirks.h"
 #include "selftest.h"
 #include "state.h"
@@ -25,15 +27,14 @@
 #define GRACE_MS	15000
 /* The kernel's event for a new card may be this far ahead of the end of its enumeration. */
 #define ENUMERATION_MS	2000
+/* selftest_run() tells of itself this often, and needs five seconds to stop a child. */
+#define TELL_MS		10000
+/* A long phase renews the state file. */
+#define STORE_MS	60000
+/* Cards of a rig go to full power so far apart. */
+#define POWER_GAP_MS	100
 /* Another check's slot is looked for this often. */
 #define SLOT_LOOK_MS	250
-
-/* Sum of the limits of all phases: selftest_run() is back after that and five seconds. */
-static const long long selftest_limit_ms =
-#define X(id, word, limit_ms) limit_ms +
-	SELFTEST_PHASES(X)
-#undef X
-	5000;
 
 /**
  * job_store - write the state file
@@ -43,7 +44,8 @@ void job_store(struct job *job)
 {
 	struct row row = { .card = job->card, .outcome = &job->outcome };
 
-	if (!job->foreign)
+	/* What was corrupted on purpose says nothing of the card. */
+	if (!job->foreign && !job->inject)
 		job->state_error = -state_write(&row);
 }
 
@@ -186,6 +188,7 @@ static int wait_slot(struct job *job, int cancel_fd)
 	while (slot == -EAGAIN)
 		slot = poll(&fd, 1, SLOT_LOOK_MS) > 0 ? -ECANCELED : state_try_slot(job->max_parallel);
 	phase_end(job, phase, start_ms, slot == -ECANCELED ? "cancelled" : "pass");
+	job->outcome.queue_ms += phase->ms;
 	return slot;
 }
 
@@ -202,6 +205,7 @@ static void take_result(struct job *job, const struct selftest_result *result)
 		phase = outcome_phase(outcome, selftest_phase_name(i));
 		util_copy(phase->result, sizeof(phase->result), selftest_word_name(result->phase[i].word));
 		phase->ms = result->phase[i].ms;
+		phase->predicted_ms = result->phase[i].predicted_ms;
 	}
 
 	outcome->simulated |= result->simulated;
@@ -211,6 +215,7 @@ static void take_result(struct job *job, const struct selftest_result *result)
 	outcome->link_mbs = result->link_mbs;
 	outcome->tested_mib = (unsigned int)result->tested_mib;
 	outcome->mem_mib = (unsigned int)result->mem_mib;
+	outcome->test = *result;
 }
 
 /**
@@ -218,22 +223,43 @@ static void take_result(struct job *job, const struct selftest_result *result)
  * @job:	whose
  * @stop_fd:	written to when the test must end
  * @who:	who came while it ran, empty = nobody
+ * @stored:	phases that the state file tells of
+ * @stored_ms:	when it was written
  */
 struct test_run {
 	struct job *job;
 	int stop_fd;
 	char who[256];
+	unsigned int stored;
+	long long stored_ms;
 };
 
 /* Who arrives during the test must neither suffer from it nor be taken for a fault. */
 static void on_progress(const struct selftest_result *so_far, void *data)
 {
 	struct test_run *run = data;
+	long long now_ms = util_now_ms();
+	unsigned int i, phases = 0;
 
+	/* Changes with every phase that begins or ends. */
+	for (i = 0; i < SELFTEST_NR_PHASES; i++)
+		phases += (so_far->phase[i].word != SELFTEST_NOT_RUN) + (so_far->phase[i].word > SELFTEST_RUNNING);
 	take_result(run->job, so_far);
-	job_store(run->job);
+	/* The next call comes within a second; one that does not come is a process that is stuck. */
+	run->job->deadline_ms = now_ms + TELL_MS + GRACE_MS;
+	if (phases != run->stored || now_ms - run->stored_ms >= STORE_MS) {
+		job_store(run->job);
+		run->stored = phases;
+		run->stored_ms = now_ms;
+	}
 	if (!run->who[0] && !run->job->force && busy_find(run->job->card.bdf, "/proc", run->who, sizeof(run->who)))
 		eventfd_write(run->stop_fd, 1);
+}
+
+static bool may_go_on(enum selftest_ask ask, void *data)
+{
+	(void)data;
+	return ask != ASK_POWER || state_take_turn("power", POWER_GAP_MS);
 }
 
 /* One descriptor for two reasons to stop: readable when either of the two is. */
@@ -250,43 +276,24 @@ static int join(int a, int b)
 	return fd;
 }
 
-static void explain_result(struct job *job, const struct selftest_result *result)
-{
-	static const enum finding_code codes[SELFTEST_NR_WORDS] = {
-		[SELFTEST_DEGRADED] = FINDING_SLOW_COPY,
-		[SELFTEST_NOT_TESTABLE] = FINDING_CUDA,
-		[SELFTEST_DATA_FAULT] = FINDING_DATA,
-		[SELFTEST_GPU_FAULT] = FINDING_GPU,
-		[SELFTEST_CRASHED] = FINDING_CRASHED,
-		[SELFTEST_HUNG] = FINDING_HUNG,
-		[SELFTEST_LOST] = FINDING_OFF_BUS,
-	};
-	const char *phase = result->failed < SELFTEST_NR_PHASES ? selftest_phase_name(result->failed) : "start";
-	struct finding finding;
-
-	if (!codes[result->word])
-		return;
-
-	if (result->word == SELFTEST_DEGRADED)
-		finding_make(&finding, FINDING_SLOW_COPY, job->card.bdf, "%u MB/s to the card, %u MB/s back, the link carries %u",
-			     result->h2d_mbs, result->d2h_mbs, result->link_mbs);
-	else if (result->word == SELFTEST_NOT_TESTABLE)
-		finding_make(&finding, FINDING_CUDA, job->card.bdf, "%s%s%s", selftest_cause_action(result->cause),
-			     result->error[0] ? "; seen: " : "", result->error);
-	else
-		finding_make(&finding, codes[result->word], job->card.bdf, "in phase %s: %s", phase, result->error);
-
-	if (result->word == SELFTEST_NOT_TESTABLE)
-		util_copy(finding.word, sizeof(finding.word), selftest_cause_code(result->cause));
-	outcome_add(&job->outcome, &finding);
-}
-
 /* MT/s of a Link Speed field (PCIe r6.0 7.5.3.6). */
 static unsigned int speed_mts(__u8 speed)
 {
 	static const unsigned int mts[] = { 0, 2500, 5000, 8000, 16000, 32000, 64000 };
 
 	return speed < ARRAY_SIZE(mts) ? mts[speed] : 0;
+}
+
+static const struct selftest_plan *plan_of(enum level level)
+{
+	switch (level) {
+	case LEVEL_QUICK:
+		return &predict_quick;
+	case LEVEL_LONG:
+		return &predict_long;
+	default:
+		return &predict_standard;
+	}
 }
 
 static int run_selftest(struct job *job, int cancel_fd, struct verdict_facts *facts)
@@ -298,19 +305,27 @@ static int run_selftest(struct job *job, int cancel_fd, struct verdict_facts *fa
 	struct selftest_request request = {
 		.bdf = job->card.bdf,
 		.config_path = config,
+		.plan = *plan_of(job->level),
+		.inject = job->inject,
+		.sysfs = job->card.syspath,
 		.speed_mts = speed_mts(job->card.view.speed),
 		.width = job->card.view.width,
 		.cancel_fd = any_fd,
 		.progress = on_progress,
+		.grant = may_go_on,
 		.progress_data = &run,
 	};
 
+	if (job->soak_ms)
+		request.plan.soak_ms = job->soak_ms;
+	job->outcome.soak_ms = request.plan.soak_ms;
 	card_path(&job->card, "config", config, sizeof(config));
 	job->outcome.tested = true;
-	job->deadline_ms = util_now_ms() + selftest_limit_ms + GRACE_MS;
+	job->deadline_ms = 0;
 	selftest_run(&request, &result);
 	take_result(job, &result);
-	explain_result(job, &result);
+	job->outcome.queue_ms += result.queue_ms;
+	diagnose_result(&result, job->card.bdf, &job->outcome);
 	facts->tested = true;
 	facts->word = result.word;
 	/* The link is read while the card is still awake from the test. */
@@ -390,6 +405,7 @@ void job_run(struct job *job, int cancel_fd)
 
 	job->deadline_ms = util_now_ms() + GRACE_MS;
 	job->outcome.run = RUN_RUNNING;
+	job->outcome.inject = job->inject;
 	job->outcome.pid = getpid();
 	job->outcome.pid_ticks = state_pid_ticks(getpid());
 	job->outcome.started = time(NULL);

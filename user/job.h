@@ -13,6 +13,8 @@
  * @level:	how much to test
  * @wait_s:	seconds to wait for the driver
  * @max_parallel: slots, 0 = no limit
+ * @inject:	corrupt words on purpose
+ * @soak_ms:	length of the soak, 0 = the level's
  * @force:	test a card that others use
  * @foreign:	another check has the card: its state file is not ours to write
  * @state_error: what kept the state file from being written, as errno; 0 = nothing
@@ -24,6 +26,8 @@ struct job {
 	enum level level;
 	unsigned int wait_s;
 	unsigned int max_parallel;
+	enum selftest_inject inject;
+	unsigned long long soak_ms;
 	bool force;
 	bool foreign;
 	int state_error;

@@ -94,10 +94,32 @@ static struct json_object *phases_array(const struct outcome *outcome)
 		add_text(phase, "name", outcome->phase[i].name);
 		add_text(phase, "result", outcome->phase[i].result);
 		add(phase, "ms", json_object_new_uint64(outcome->phase[i].ms));
+		add_number(phase, "predicted_ms", outcome->phase[i].predicted_ms);
 		json_object_array_add(phases, phase);
 	}
 
 	return phases;
+}
+
+static unsigned long long predicted_ms(const struct outcome *outcome)
+{
+	unsigned long long ms = 0;
+	unsigned int i;
+
+	for (i = 0; i < outcome->nr_phase; i++)
+		ms += outcome->phase[i].predicted_ms;
+	return ms;
+}
+
+static const char *inject_word(enum selftest_inject inject)
+{
+	static const char *const words[] = {
+#define X(id, word) [id] = word,
+		SELFTEST_INJECTS(X)
+#undef X
+	};
+
+	return words[inject];
 }
 
 static struct json_object *run_object(const struct outcome *outcome)
@@ -108,28 +130,178 @@ static struct json_object *run_object(const struct outcome *outcome)
 	add_text(run, "level", outcome->level);
 	add_number(run, "pid", (unsigned long long)outcome->pid);
 	add_number(run, "pid_ticks", outcome->pid_ticks);
+	add_number(run, "predicted_ms", predicted_ms(outcome));
+	add(run, "queue_ms", json_object_new_uint64(outcome->queue_ms));
+	add_number(run, "soak_ms", outcome->soak_ms);
+	add_text(run, "inject", inject_word(outcome->inject));
 	add_number(run, "started", (unsigned long long)outcome->started);
 	add_number(run, "ended", (unsigned long long)outcome->ended);
 	return run;
 }
 
+static struct json_object *windows_object(const struct selftest_rates *rates)
+{
+	struct json_object *object;
+
+	if (!rates->windows)
+		return NULL;
+	object = json_object_new_object();
+	add_number(object, "windows", rates->windows);
+	add(object, "min_mbs", json_object_new_uint64(rates->min));
+	add(object, "median_mbs", json_object_new_uint64(rates->median));
+	add(object, "max_mbs", json_object_new_uint64(rates->max));
+	return object;
+}
+
 static struct json_object *rates_object(const struct outcome *outcome)
 {
+	const struct selftest_result *test = &outcome->test;
 	struct json_object *rates = json_object_new_object();
 
 	add_number(rates, "h2d_mbs", outcome->h2d_mbs);
 	add_number(rates, "d2h_mbs", outcome->d2h_mbs);
 	add_number(rates, "link_mbs", outcome->link_mbs);
+	add(rates, "to_card", windows_object(&test->to_card));
+	add(rates, "to_host", windows_object(&test->to_host));
+	add_number(rates, "both_mbs", test->both_mbs);
+	add_number(rates, "together_mbs", test->together_mbs);
+	add_number(rates, "copied_mb", test->copied_mb);
 	return rates;
 }
 
 static struct json_object *memory_object(const struct outcome *outcome)
 {
+	const struct selftest_result *test = &outcome->test;
 	struct json_object *memory = json_object_new_object();
 
 	add_number(memory, "tested_mib", outcome->tested_mib);
 	add_number(memory, "total_mib", outcome->mem_mib);
+	add_number(memory, "free_mib", test->free_mib);
+	add(memory, "untested_mib", outcome->tested_mib ?
+	    json_object_new_uint64(outcome->mem_mib - (unsigned long long)outcome->tested_mib) : NULL);
+	add_number(memory, "real_mib", test->real_mib);
+	add_number(memory, "peak_mbs", test->peak_mbs);
+	add_number(memory, "read_mbs", test->read_mbs);
+	add_number(memory, "write_mbs", test->write_mbs);
 	return memory;
+}
+
+static struct json_object *compute_object(const struct selftest_result *test)
+{
+	struct json_object *compute = json_object_new_object(), *rates = json_object_new_object();
+	unsigned int unit;
+
+	add_number(compute, "capability", test->compute);
+	add_number(compute, "multiprocessors", test->sm_count);
+	add_number(compute, "multiprocessors_seen", test->sm_seen);
+	for (unit = 0; unit < SELFTEST_NR_UNITS; unit++)
+		add_number(rates, selftest_unit_word(unit), test->unit_mops[unit]);
+	add(compute, "mops", rates);
+	/* Fused multiply-adds at less than half the pace of a multiplication and an addition: made so. */
+	add(compute, "fma_limited", test->unit_mops[UNIT_FMA] && test->unit_mops[UNIT_MULADD] ?
+	    json_object_new_boolean(test->unit_mops[UNIT_FMA] < test->unit_mops[UNIT_MULADD] / 2) : NULL);
+	return compute;
+}
+
+static void add_hex(struct json_object *object, const char *key, uint32_t value)
+{
+	char text[16];
+
+	snprintf(text, sizeof(text), "%08x", value);
+	add_text(object, key, text);
+}
+
+static struct json_object *fault_object(const struct selftest_fault *fault)
+{
+	struct json_object *object = json_object_new_object();
+	bool memory = fault->kind >= FAULT_CELL && fault->kind <= FAULT_MOVE;
+
+	add_text(object, "kind", selftest_fault_word(fault->kind));
+	add_text(object, "phase", selftest_phase_name(fault->phase));
+	add(object, "at", json_object_new_uint64(fault->at));
+	add(object, "other", fault->kind == FAULT_ALIAS ? json_object_new_uint64(fault->other) : NULL);
+	add_hex(object, "expected", fault->expected);
+	add_hex(object, "got", fault->got);
+	add_hex(object, "xor", fault->expected ^ fault->got);
+	add(object, "reread", memory ? json_object_new_string(fault->again == fault->expected ? "right" :
+							      fault->again == fault->got ? "same" : "other") : NULL);
+	add(object, "sm", fault->sm != ~0u ? json_object_new_uint64(fault->sm) : NULL);
+	add_text(object, "unit", fault->kind == FAULT_COMPUTE ? selftest_unit_word(fault->unit) : NULL);
+	add(object, "pass", json_object_new_uint64(fault->pass));
+	add_hex(object, "bits", fault->bits);
+	add(object, "seen", json_object_new_uint64(fault->seen));
+	return object;
+}
+
+static struct json_object *faults_array(const struct selftest_result *test)
+{
+	struct json_object *faults = json_object_new_array();
+	uint32_t i;
+
+	for (i = 0; i < test->nr_faults; i++)
+		json_object_array_add(faults, fault_object(&test->fault[i]));
+	return faults;
+}
+
+static struct json_object *numbers_array(const uint32_t *numbers, size_t nr)
+{
+	struct json_object *array = json_object_new_array();
+	size_t i;
+
+	for (i = 0; i < nr; i++)
+		json_object_array_add(array, json_object_new_uint64(numbers[i]));
+	return array;
+}
+
+static struct json_object *statistics_object(const struct selftest_statistics *statistics)
+{
+	struct json_object *object;
+
+	if (!statistics->sampled)
+		return NULL;
+	object = json_object_new_object();
+	add_number(object, "words", statistics->sampled);
+	add(object, "first", json_object_new_uint64(statistics->first));
+	add(object, "last", json_object_new_uint64(statistics->last));
+	add(object, "bits_up", numbers_array(statistics->up, ARRAY_SIZE(statistics->up)));
+	add(object, "bits_down", numbers_array(statistics->down, ARRAY_SIZE(statistics->down)));
+	add(object, "flips", numbers_array(statistics->flips, ARRAY_SIZE(statistics->flips)));
+	add(object, "bins", numbers_array(statistics->bin, ARRAY_SIZE(statistics->bin)));
+	return object;
+}
+
+static struct json_object *comparisons_array(const struct outcome *outcome)
+{
+	struct json_object *array = json_object_new_array();
+	unsigned int i;
+
+	for (i = 0; i < outcome->nr_comparison; i++) {
+		const struct comparison *comparison = &outcome->comparison[i];
+		struct json_object *object = json_object_new_object();
+
+		add_text(object, "what", comparison->what);
+		add_number(object, "before", comparison->before);
+		add_number(object, "now", comparison->now);
+		json_object_array_add(array, object);
+	}
+	return array;
+}
+
+static void add_test(struct json_object *card, const struct outcome *outcome)
+{
+	const struct selftest_result *test = &outcome->test;
+
+	add(card, "compute", compute_object(test));
+	add(card, "faults", faults_array(test));
+	add(card, "more_faults", json_object_new_uint64(test->more_faults));
+	add(card, "statistics", statistics_object(&test->statistics));
+	if (outcome->nr_comparison)
+		add(card, "compare", comparisons_array(outcome));
+	if (!outcome->inject)
+		return;
+	add(card, "injected", json_object_new_uint64(test->injected));
+	add(card, "detected", json_object_new_uint64(test->detected));
+	add(card, "detector_works", json_object_new_boolean(outcome_detector_works(outcome)));
 }
 
 static struct json_object *card_object(const struct row *row)
@@ -159,6 +331,8 @@ static struct json_object *card_object(const struct row *row)
 	add(card, "rates", rates_object(outcome));
 	add(card, "memory", memory_object(outcome));
 	add(card, "run", run_object(outcome));
+	if (outcome->test.phase[SELFTEST_LIBRARY].word != SELFTEST_NOT_RUN)
+		add_test(card, outcome);
 	return card;
 }
 

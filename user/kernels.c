@@ -13,7 +13,7 @@
 #define PTX_DIR "user/ptx"
 #endif
 
-#define X(name)							\
+#define X(name, capability)					\
 	__asm__(".pushsection .rodata\n"			\
 		".balign 16\n"					\
 		"ptx_" #name ":\n"				\
@@ -27,12 +27,23 @@ KERNEL_MODULES(X)
 const char *kernel_ptx(enum kernel_module_id module)
 {
 	static const char * const text[] = {
-#define X(name) [KERNEL_MODULE_##name] = ptx_##name,
+#define X(name, capability) [KERNEL_MODULE_##name] = ptx_##name,
 		KERNEL_MODULES(X)
 #undef X
 	};
 
 	return text[module];
+}
+
+unsigned int kernel_capability(enum kernel_module_id module)
+{
+	static const unsigned int capability[] = {
+#define X(name, capability) [KERNEL_MODULE_##name] = capability,
+		KERNEL_MODULES(X)
+#undef X
+	};
+
+	return capability[module];
 }
 
 static uint32_t mix(uint32_t x)
@@ -48,6 +59,26 @@ static uint32_t mix(uint32_t x)
 uint32_t kernel_pattern(uint64_t word, uint32_t seed)
 {
 	return mix((uint32_t)word + (uint32_t)(word >> 32) * 0x9e3779b9 + seed);
+}
+
+uint32_t kernel_pattern_word(uint32_t value, uint32_t seed)
+{
+	/* Each step of mix() backwards; the factors are the inverses of its own modulo 2^32. */
+	value ^= value >> 16;
+	value *= 0x7ed1b41d;
+	value ^= value >> 13 ^ value >> 26;
+	value *= 0xa5cb9243;
+	value ^= value >> 16;
+	return value - seed;
+}
+
+uint32_t kernel_sweep(const struct sweep *sweep, uint64_t word)
+{
+	uint32_t k = (uint32_t)(word % (4 * (uint64_t)sweep->period));
+	uint32_t by = k * sweep->step & 31;
+	uint32_t value = by ? sweep->value << by | sweep->value >> (32 - by) : sweep->value;
+
+	return sweep->mask >> k & 1 ? ~value : value;
 }
 
 static uint32_t float_bits(float value)
@@ -132,5 +163,55 @@ void kernel_known_answer(uint32_t *out, uint32_t seed)
 	for (uint32_t t = 0; t < KNOWN_THREADS; t++) {
 		c[t] = known_float(t, a[t]);
 		known_atomics(t, a[t], b[t], out);
+	}
+}
+
+static uint32_t chain_integer(uint32_t x, uint32_t rounds)
+{
+	while (rounds--) {
+		uint32_t y = x * 0x85ebca6b, z = (uint32_t)((uint64_t)x * 0xc2b2ae35 >> 32);
+
+		x = (y ^ y >> 13) + z;
+	}
+	return x;
+}
+
+/* Whole numbers all the way: p - 4096 * q is what the card's exact steps leave, see ptx/compute.ptx. */
+static uint32_t chain_float(uint32_t x, uint32_t rounds)
+{
+	int32_t f = (int32_t)(x & 4095) - 2048;
+
+	while (rounds--) {
+		int32_t p = f * 1229 + 1013, q = (p + 2048) >> 12;
+
+		/* A tie goes to the even neighbour. */
+		if (((p + 2048) & 4095) == 0 && q & 1)
+			q--;
+		f = p - 4096 * q;
+	}
+	return (uint32_t)f;
+}
+
+static uint32_t chain_dp4a(uint32_t x, uint32_t rounds)
+{
+	while (rounds--) {
+		uint32_t y = x + (x & 255) * 0x05 + (x >> 8 & 255) * 0x1d + (x >> 16 & 255) * 0x3b + (x >> 24) * 0x7f;
+
+		x = y << 7 | y >> 25;
+	}
+	return x;
+}
+
+void kernel_compute(enum kernel_id kernel, uint32_t *out, uint32_t seed, uint32_t rounds)
+{
+	for (uint32_t t = 0; t < COMPUTE_THREADS; t++) {
+		uint32_t x = t * 0x9e3779b1 + seed;
+
+		if (kernel == KERNEL_compute_integer)
+			out[t] = chain_integer(x, rounds);
+		else if (kernel == KERNEL_compute_dp4a)
+			out[t] = chain_dp4a(x, rounds);
+		else
+			out[t] = chain_float(x, rounds);
 	}
 }

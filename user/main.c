@@ -32,6 +32,9 @@ enum {
 	OPTION_TIMEOUT = 1u << 17,
 	OPTION_TO = 1u << 18,
 	OPTION_COMPAT = 1u << 19,
+	OPTION_SOAK = 1u << 20,
+	OPTION_COMPARE = 1u << 21,
+	OPTION_INJECT = 1u << 22,
 	OPTION_EVERYWHERE = OPTION_JSON | OPTION_HELP | OPTION_VERSION,
 };
 
@@ -48,6 +51,9 @@ static const struct {
 	{ "tree", 0, NULL, OPTION_TREE, "show the ports the cards hang on" },
 	{ "any", 0, NULL, OPTION_ANY, "every NVIDIA display function, not only mining cards" },
 	{ "level", 0, "LEVEL", OPTION_LEVEL, "quick, standard (default), long, or bind-only" },
+	{ "soak", 0, "DURATION", OPTION_SOAK, "keep memory and arithmetic busy afterwards: 90s, 30m, 72h, 3d" },
+	{ "compare", 0, "FILE", OPTION_COMPARE, "compare the rates with those of an earlier check's JSON document" },
+	{ "inject", 0, "KIND", OPTION_INJECT, "corrupt words to see them found: memory, copy, compute; status 1" },
 	{ "wait-driver", 0, "SECONDS", OPTION_WAIT, "how long to wait for the driver (default 60)" },
 	{ "force", 0, NULL, OPTION_FORCE, "test a card that another process uses" },
 	{ "on-plug", 0, NULL, OPTION_ON_PLUG, "for the udev unit: do what on_plug= in " SETTINGS_FILE " says" },
@@ -89,7 +95,7 @@ static const struct command commands[] = {
 	  list_print },
 	{ "plan", "[card ...]", "what the kernel module would do", OPTION_FILE | OPTION_SET, plan_run, plan_print },
 	{ "check", "[card ...]", "wait for the driver, verify quirks and link, test, give a verdict",
-	  OPTION_ANY | OPTION_LEVEL | OPTION_WAIT | OPTION_FORCE | OPTION_ON_PLUG | OPTION_ON_UNPLUG | OPTION_CONFIG,
+	  OPTION_ANY | OPTION_LEVEL | OPTION_SOAK | OPTION_COMPARE | OPTION_INJECT | OPTION_WAIT | OPTION_FORCE | OPTION_ON_PLUG | OPTION_ON_UNPLUG | OPTION_CONFIG,
 	  check_run, check_print },
 	{ "rescan", "", "let the kernel look for new cards and check them (root)",
 	  OPTION_LEVEL | OPTION_WAIT | OPTION_CONFIG, rescan_run, check_print },
@@ -228,6 +234,50 @@ static int parse_level(const char *word, struct options *options, struct result 
 			    "--level %s: accepted are quick, standard, long, bind-only", word);
 }
 
+/* A number and a unit; at most 30 days, so that milliseconds fit into 32 bits. */
+static int parse_soak(const char *text, struct options *options, struct result *result)
+{
+	static const struct {
+		char letter;
+		unsigned long seconds;
+	} units[] = { { 's', 1 }, { 'm', 60 }, { 'h', 3600 }, { 'd', 86400 } };
+	unsigned long number;
+	size_t i = 0;
+	char *end;
+
+	errno = 0;
+	number = strtoul(text, &end, 10);
+	while (i < ARRAY_SIZE(units) && units[i].letter != *end)
+		i++;
+	if (errno || *text < '0' || *text > '9' || i == ARRAY_SIZE(units) || end[1] || !number ||
+	    number > 30 * 86400UL / units[i].seconds)
+		return command_fail(result, VERDICT_EXIT_USAGE, FINDING_USAGE, NULL,
+				    "--soak %s: accepted are a number and s, m, h or d, as 30m or 72h, up to 30d", text);
+
+	options->soak_ms = number * units[i].seconds * 1000ULL;
+	return 0;
+}
+
+static int parse_inject(const char *word, struct options *options, struct result *result)
+{
+	static const char *const words[] = {
+#define X(id, word) [id] = word,
+		SELFTEST_INJECTS(X)
+#undef X
+	};
+	int i;
+
+	for (i = INJECT_NONE + 1; i < SELFTEST_NR_INJECTS; i++) {
+		if (strcmp(words[i], word))
+			continue;
+		options->inject = i;
+		return 0;
+	}
+
+	return command_fail(result, VERDICT_EXIT_USAGE, FINDING_USAGE, NULL, "--inject %s: accepted are memory, copy, compute",
+			    word);
+}
+
 static int parse_output(const char *word, struct options *options, struct result *result)
 {
 	static const char *const words[] = {
@@ -291,6 +341,13 @@ static int take_option(unsigned int bit, struct options *options, struct result 
 		break;
 	case OPTION_LEVEL:
 		return parse_level(optarg, options, result);
+	case OPTION_SOAK:
+		return parse_soak(optarg, options, result);
+	case OPTION_COMPARE:
+		options->compare = optarg;
+		break;
+	case OPTION_INJECT:
+		return parse_inject(optarg, options, result);
 	case OPTION_WAIT:
 		return parse_number("wait-driver", optarg, 3600, &options->wait_s, result);
 	case OPTION_EXPECT:

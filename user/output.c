@@ -504,6 +504,75 @@ void output_verdict_line(const struct row *row, bool color, char *buf, size_t si
 		append_measures(outcome, buf, size, &len);
 }
 
+static double seconds(unsigned long long ms)
+{
+	return (double)ms / 1000;
+}
+
+static void print_times(const struct outcome *outcome)
+{
+	unsigned long long predicted_ms = 0, ms = 0;
+	unsigned int i;
+
+	for (i = 0; i < outcome->nr_phase; i++) {
+		predicted_ms += outcome->phase[i].predicted_ms;
+		ms += outcome->phase[i].predicted_ms ? outcome->phase[i].ms : 0;
+	}
+	printf("  time: %.1f s, predicted at least %.1f s", seconds(ms), seconds(predicted_ms));
+	if (outcome->queue_ms >= 100)
+		printf(", waited for a turn %.1f s", seconds(outcome->queue_ms));
+	putchar('\n');
+}
+
+static void print_units(const struct selftest_result *test)
+{
+	unsigned int unit;
+
+	printf("  arithmetic: %u of %u multiprocessors, in 10^9 operations per second", test->sm_seen, test->sm_count);
+	for (unit = 0; unit < SELFTEST_NR_UNITS; unit++)
+		if (test->unit_mops[unit])
+			printf(", %s %u", selftest_unit_word(unit), test->unit_mops[unit] / 1000);
+	if (test->unit_mops[UNIT_FMA] && test->unit_mops[UNIT_FMA] < test->unit_mops[UNIT_MULADD] / 2)
+		printf(" (fma is slow by design on such cards)");
+	putchar('\n');
+}
+
+static void print_comparisons(const struct outcome *outcome)
+{
+	unsigned int i;
+
+	for (i = 0; i < outcome->nr_comparison; i++) {
+		const struct comparison *c = &outcome->comparison[i];
+
+		printf("  compared: %s %u, was %u (%+.1f %%)\n", c->what, c->now, c->before,
+		       ((double)c->now - c->before) * 100 / c->before);
+	}
+}
+
+static void print_test(const struct outcome *outcome)
+{
+	const struct selftest_result *test = &outcome->test;
+
+	if (test->phase[SELFTEST_KNOWN].word == SELFTEST_NOT_RUN)
+		return;
+	print_times(outcome);
+	if (test->read_mbs)
+		printf("  memory: %llu MiB tested, %llu not, %llu in all; read at %.1f GB/s of %.1f\n",
+		       (unsigned long long)test->tested_mib, (unsigned long long)(test->mem_mib - test->tested_mib),
+		       (unsigned long long)test->mem_mib, test->read_mbs / 1000.0, test->peak_mbs / 1000.0);
+	if (test->sm_seen)
+		print_units(test);
+	print_comparisons(outcome);
+	if (outcome->inject)
+		printf("  injected: %u words corrupted, %u of them found: %s\n", test->injected, test->detected,
+		       outcome_detector_works(outcome) ? "detector works" : "DETECTOR FAILED");
+}
+
+static bool test_never_began(const struct outcome *outcome)
+{
+	return outcome->test.phase[SELFTEST_KNOWN].word == SELFTEST_NOT_RUN;
+}
+
 static void print_verdict(const struct row *row)
 {
 	const struct outcome *outcome = row->outcome;
@@ -512,6 +581,10 @@ static void print_verdict(const struct row *row)
 
 	output_verdict_line(row, colored, line, sizeof(line));
 	puts(line);
+	if (outcome && outcome->tested)
+		print_test(outcome);
+	if (outcome && outcome->inject && test_never_began(outcome))
+		puts("  injected: nothing, the test could not begin: DETECTOR FAILED");
 	for (i = 0; outcome && i < outcome->nr_finding; i++)
 		output_finding(&outcome->finding[i], stdout);
 }

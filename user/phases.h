@@ -20,8 +20,14 @@
  * struct phases_page - the shared page
  * @magic:	PHASES_MAGIC, written by the parent
  * @bdf:	the card, written by the parent
- * @link_mbs:	what its link can carry in MB/s, 0 = not known, written by the parent
+ * @plan:	how much to do, written by the parent
+ * @inject:	enum selftest_inject, written by the parent
+ * @link_mbs:	what its link can carry in MB/s, 0 = not known; raised by the parent when it sees more under load
+ * @clock_fell:	set by the parent when the idle card's memory clock is low
  * @stop:	set by the parent: no further launch, end
+ * @ask:	enum selftest_ask: what the child waits for; its time limit stands still meanwhile
+ * @grant:	the parent's answer, the same value
+ * @step:	counts finished pieces of work, so that slow is told from stuck
  * @phase:	running phase; SELFTEST_NR_PHASES before the first
  * @begin_ms:	when @phase began (CLOCK_MONOTONIC)
  * @call:	last CUDA call, enum cuda_symbol + 1; 0 = none yet
@@ -35,8 +41,14 @@
 struct phases_page {
 	uint32_t magic;
 	char bdf[16];
-	uint32_t link_mbs;
+	struct selftest_plan plan;
+	uint32_t inject;
+	_Atomic uint32_t link_mbs;
+	_Atomic uint32_t clock_fell;
 	_Atomic uint32_t stop;
+	_Atomic uint32_t ask;
+	_Atomic uint32_t grant;
+	_Atomic uint32_t step;
 	_Atomic uint32_t phase;
 	_Atomic uint64_t begin_ms;
 	_Atomic uint32_t call;

@@ -89,6 +89,12 @@ struct phase *outcome_phase(struct outcome *outcome, const char *name)
 	return phase;
 }
 
+/* Were words corrupted on purpose, and all of them found? */
+bool outcome_detector_works(const struct outcome *outcome)
+{
+	return outcome->inject && outcome->test.injected && outcome->test.detected == outcome->test.injected;
+}
+
 const char *outcome_run_word(enum run run)
 {
 	static const char *const words[] = {

@@ -10,8 +10,9 @@
 
 struct json_object;
 
-#define OUTCOME_PHASES_MAX	16
-#define OUTCOME_FINDINGS_MAX	16
+#define OUTCOME_PHASES_MAX	32
+#define OUTCOME_FINDINGS_MAX	24
+#define OUTCOME_COMPARISONS_MAX	8
 
 /* X(enumerator, word); the words are interface (state file). */
 #define RUNS(X)					\
@@ -32,11 +33,25 @@ enum run {
  * @name:	its word
  * @result:	what became of it
  * @ms:		how long it took
+ * @predicted_ms: how long it takes at least by arithmetic; 0 = not known
  */
 struct phase {
 	char name[16];
 	char result[16];
 	unsigned int ms;
+	unsigned int predicted_ms;
+};
+
+/**
+ * struct comparison - a rate beside that of an earlier check
+ * @what:	which
+ * @before:	then
+ * @now:	in the same unit
+ */
+struct comparison {
+	char what[16];
+	unsigned int before;
+	unsigned int now;
 };
 
 /**
@@ -60,6 +75,12 @@ struct phase {
  * @link_mbs:	what the link can carry, 0 = unknown
  * @tested_mib:	memory gone over
  * @mem_mib:	memory the card has
+ * @queue_ms:	time spent waiting for a turn
+ * @inject:	what was corrupted on purpose
+ * @soak_ms:	length of the soak asked for
+ * @comparison:	rates beside those of an earlier check
+ * @nr_comparison: their number
+ * @test:	the self-test in full, valid with @tested; not kept in state files
  */
 struct outcome {
 	enum run run;
@@ -81,6 +102,12 @@ struct outcome {
 	unsigned int link_mbs;
 	unsigned int tested_mib;
 	unsigned int mem_mib;
+	unsigned int queue_ms;
+	enum selftest_inject inject;
+	unsigned long long soak_ms;
+	struct comparison comparison[OUTCOME_COMPARISONS_MAX];
+	unsigned int nr_comparison;
+	struct selftest_result test;
 };
 
 /**
@@ -151,6 +178,7 @@ void result_free(struct result *result);
 
 void outcome_add(struct outcome *outcome, const struct finding *finding);
 struct phase *outcome_phase(struct outcome *outcome, const char *name);
+bool outcome_detector_works(const struct outcome *outcome);
 const char *outcome_run_word(enum run run);
 
 #endif

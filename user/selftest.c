@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +23,7 @@
 
 #include "cuda.h"
 #include "phases.h"
+#include "predict.h"
 #include "selftest.h"
 
 /*
@@ -65,7 +67,40 @@ const char *selftest_phase_name(enum selftest_phase_id id)
 	return id < SELFTEST_NR_PHASES ? name[id] : "start";
 }
 
-static unsigned int phase_limit_ms(unsigned int id)
+const char *selftest_fault_word(enum selftest_fault_kind kind)
+{
+	static const char * const word[] = {
+#define X(id, word, text) word,
+		SELFTEST_FAULTS(X)
+#undef X
+	};
+
+	return word[kind];
+}
+
+const char *selftest_fault_text(enum selftest_fault_kind kind)
+{
+	static const char * const text[] = {
+#define X(id, word, text) text,
+		SELFTEST_FAULTS(X)
+#undef X
+	};
+
+	return text[kind];
+}
+
+const char *selftest_unit_word(enum selftest_unit unit)
+{
+	static const char * const word[] = {
+#define X(id, kernel, word, operations) word,
+		SELFTEST_UNITS(X)
+#undef X
+	};
+
+	return word[unit];
+}
+
+static unsigned int least_limit_ms(unsigned int id)
 {
 	static const unsigned int limit_ms[] = {
 #define X(id, word, limit_ms) limit_ms,
@@ -228,7 +263,9 @@ static int child_init(struct child *child, const struct selftest_request *req)
 
 	child->page->magic = PHASES_MAGIC;
 	snprintf(child->page->bdf, sizeof(child->page->bdf), "%s", req->bdf);
-	child->page->link_mbs = selftest_link_mbs(req->speed_mts, req->width);
+	child->page->plan = req->plan;
+	child->page->inject = req->inject;
+	atomic_store(&child->page->link_mbs, selftest_link_mbs(req->speed_mts, req->width));
 	child->page->result.failed = SELFTEST_NR_PHASES;
 	atomic_store(&child->page->phase, SELFTEST_NR_PHASES);
 	return child_start(child);
@@ -283,6 +320,18 @@ static void collect(const struct child *child, struct selftest_result *ret)
 	for (unsigned int i = 0; i < SELFTEST_NR_PHASES; i++)
 		if ((unsigned int)ret->phase[i].word >= SELFTEST_NR_WORDS)
 			ret->phase[i].word = SELFTEST_CRASHED;
+	if (ret->nr_faults > SELFTEST_FAULTS_MAX)
+		ret->nr_faults = SELFTEST_FAULTS_MAX;
+	for (unsigned int i = 0; i < ret->nr_faults; i++) {
+		struct selftest_fault *fault = &ret->fault[i];
+
+		if ((unsigned int)fault->kind >= SELFTEST_NR_FAULTS)
+			fault->kind = FAULT_KNOWN;
+		if ((unsigned int)fault->phase >= SELFTEST_NR_PHASES)
+			fault->phase = SELFTEST_KNOWN;
+		if ((unsigned int)fault->unit >= SELFTEST_NR_UNITS)
+			fault->unit = UNIT_INTEGER;
+	}
 	ret->error[sizeof(ret->error) - 1] = '\0';
 	ret->name[sizeof(ret->name) - 1] = '\0';
 }
@@ -297,47 +346,6 @@ static void report_progress(const struct selftest_request *req, const struct chi
 	req->progress(&so_far, req->progress_data);
 }
 
-static int ms_until(uint64_t deadline_ms)
-{
-	uint64_t now_ms = phases_now_ms();
-
-	return deadline_ms > now_ms ? (int)(deadline_ms - now_ms) : 0;
-}
-
-/* Follow the child from phase to phase until it ends, is late, or the caller has enough. */
-static enum end watch(const struct selftest_request *req, const struct child *child)
-{
-	unsigned int phase = SELFTEST_NR_PHASES, done = 0;
-	uint64_t deadline_ms, kicks;
-
-	deadline_ms = phases_now_ms() + (req->limit_ms ? req->limit_ms : phase_limit_ms(phase));
-	for (;;) {
-		struct pollfd pfd[] = {
-			{ .fd = child->pidfd, .events = POLLIN },
-			{ .fd = child->kick_fd, .events = POLLIN },
-			{ .fd = req->cancel_fd, .events = POLLIN },
-		};
-
-		if (poll(pfd, 3, ms_until(deadline_ms)) < 0 && errno != EINTR)
-			return END_LATE;
-		if (pfd[0].revents & POLLIN)
-			return END_EXITED;
-		if (pfd[2].revents & (POLLIN | POLLHUP))
-			return END_CANCELLED;
-		if (pfd[1].revents & POLLIN && read(child->kick_fd, &kicks, sizeof(kicks)) == sizeof(kicks))
-			report_progress(req, child);
-
-		/* The end of the last phase starts a limit of its own: leaving takes time too, or for ever. */
-		if (atomic_load(&child->page->phase) != phase || atomic_load(&child->page->done) != done) {
-			phase = atomic_load(&child->page->phase);
-			done = atomic_load(&child->page->done);
-			deadline_ms = phases_now_ms() + (req->limit_ms ? req->limit_ms : phase_limit_ms(phase));
-		} else if (!ms_until(deadline_ms)) {
-			return END_LATE;
-		}
-	}
-}
-
 /* First word of a small file of procfs or sysfs, "" if it cannot be had. */
 static void read_word(const char *path, char *ret, size_t size)
 {
@@ -348,6 +356,188 @@ static void read_word(const char *path, char *ret, size_t size)
 	ret[strcspn(ret, " \n")] = '\0';
 	if (fd >= 0)
 		close(fd);
+}
+
+/* Follow what the child does while it works, this often. */
+#define LOOK_MS		200
+/* And while it waits for an answer. */
+#define ANSWER_MS	5
+/* The caller hears of it at least this often. */
+#define TELL_MS		1000
+/* No single step of the card's work takes longer: launches end within some 50 ms, sweeps within a second. */
+#define STEP_MS		10000
+/* No card has more memory, or slower. */
+#define MIB_MAX		((uint64_t)1 << 19)
+#define MBS_MIN		10000
+/* However it goes on, at this many times its limit a phase is over. */
+#define HARD		10
+
+/**
+ * struct progress - what the parent saw of the child, for its limits
+ * @phase:	running phase
+ * @done:	all phases are over
+ * @step:	pieces of work done
+ * @phase_ms:	when the phase began
+ * @step_ms:	when the last step was seen, or the phase began
+ * @cpu_wait_ms: how long the child had waited for a processor by then
+ * @told_ms:	when the caller was told last
+ */
+struct progress {
+	uint32_t phase;
+	uint32_t done;
+	uint32_t step;
+	uint64_t phase_ms;
+	uint64_t step_ms;
+	uint64_t cpu_wait_ms;
+	uint64_t told_ms;
+};
+
+/*
+ * Milliseconds that a process was ready to run and had no processor (second number of schedstat, in ns). Without it a
+ * loaded machine looks like a card that does not answer.
+ */
+static uint64_t cpu_wait_ms(pid_t pid)
+{
+	unsigned long long ran_ns, waited_ns = 0;
+	char path[64], text[100];
+	ssize_t len;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/schedstat", pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	len = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+	if (fd >= 0)
+		close(fd);
+	text[len > 0 ? len : 0] = '\0';
+	return sscanf(text, "%llu %llu", &ran_ns, &waited_ns) == 2 ? waited_ns / 1000000 : 0;
+}
+
+/* Does the phase tell of its steps? The others are one call of CUDA after another. */
+static bool makes_steps(uint32_t phase)
+{
+	return phase >= SELFTEST_KNOWN && phase < SELFTEST_TEARDOWN;
+}
+
+static uint64_t limit_ms(const struct selftest_request *req, const struct child *child, uint32_t phase)
+{
+	uint64_t mib = child->page->result.mem_mib;
+	uint32_t mbs = child->page->result.peak_mbs;
+	struct predict_facts facts;
+
+	if (req->limit_ms)
+		return req->limit_ms;
+	if (phase >= SELFTEST_NR_PHASES)
+		return least_limit_ms(phase);
+	/* From what the child says of the card, as far as that can be: it may have written anything. */
+	facts.bytes = (mib < MIB_MAX ? mib : MIB_MAX) << 20;
+	facts.peak_mbs = mbs > MBS_MIN ? mbs : MBS_MIN;
+	return predict_limit_ms(phase, least_limit_ms(phase), predict_ms(&req->plan, &facts, phase));
+}
+
+static void look(struct progress *seen, const struct child *child)
+{
+	uint32_t phase = atomic_load(&child->page->phase), done = atomic_load(&child->page->done);
+	uint32_t step = atomic_load(&child->page->step);
+	bool waits = atomic_load(&child->page->ask) != ASK_NOTHING;
+	uint64_t now_ms = phases_now_ms();
+
+	/* The end of the last phase starts a limit of its own: leaving takes time too, or for ever. */
+	if (phase != seen->phase || done != seen->done)
+		seen->phase_ms = now_ms;
+	else if (waits)
+		seen->phase_ms += now_ms - seen->step_ms;
+	else if (step == seen->step)
+		return;
+	seen->phase = phase;
+	seen->done = done;
+	seen->step = step;
+	seen->step_ms = now_ms;
+	seen->cpu_wait_ms = cpu_wait_ms(child->pid);
+}
+
+static bool is_late(const struct progress *seen, const struct selftest_request *req, const struct child *child)
+{
+	uint64_t now_ms = phases_now_ms(), limit = limit_ms(req, child, seen->phase), waited_ms;
+	uint64_t still_ms = now_ms - seen->step_ms;
+
+	if (now_ms - seen->phase_ms >= limit * HARD)
+		return true;
+	if (makes_steps(seen->phase) && limit > STEP_MS)
+		limit = STEP_MS;
+	if (still_ms < limit)
+		return false;
+	waited_ms = cpu_wait_ms(child->pid) - seen->cpu_wait_ms;
+	return still_ms >= limit + waited_ms;
+}
+
+/* A number of MT/s from a file of sysfs such as "2.5 GT/s PCIe", and lanes from another. */
+static double read_number(const char *folder, const char *file)
+{
+	char path[300], text[40];
+
+	snprintf(path, sizeof(path), "%s/%s", folder, file);
+	read_word(path, text, sizeof(text));
+	return strtod(text, NULL);
+}
+
+/* A link that saves power shows its speed only under load. */
+static void read_link_under_load(const struct selftest_request *req, const struct child *child)
+{
+	uint32_t carries;
+
+	if (!req->sysfs || atomic_load(&child->page->phase) != SELFTEST_LINK)
+		return;
+	carries = selftest_link_mbs((unsigned int)(read_number(req->sysfs, "current_link_speed") * 1000),
+				    (unsigned int)read_number(req->sysfs, "current_link_width"));
+	if (carries > atomic_load(&child->page->link_mbs))
+		atomic_store(&child->page->link_mbs, carries);
+}
+
+/* Answers what the child asks; returns for how long to wait until the next look. */
+static int answer(const struct selftest_request *req, const struct child *child)
+{
+	uint32_t ask = atomic_load(&child->page->ask);
+
+	if (ask == ASK_NOTHING)
+		return LOOK_MS;
+	if (!req->grant || req->grant(ask, req->progress_data))
+		atomic_store(&child->page->grant, ask);
+	return ANSWER_MS;
+}
+
+/* Follow the child from phase to phase until it ends, is late, or the caller has enough. */
+static enum end watch(const struct selftest_request *req, const struct child *child)
+{
+	struct progress seen = { .phase = SELFTEST_NR_PHASES, .phase_ms = phases_now_ms() };
+	uint64_t kicks;
+
+	seen.step_ms = seen.phase_ms;
+	for (;;) {
+		struct pollfd pfd[] = {
+			{ .fd = child->pidfd, .events = POLLIN },
+			{ .fd = child->kick_fd, .events = POLLIN },
+			{ .fd = req->cancel_fd, .events = POLLIN },
+		};
+		int wait_ms = answer(req, child);
+
+		if (req->limit_ms && (int)req->limit_ms / 4 < wait_ms)
+			wait_ms = (int)req->limit_ms / 4;
+		if (poll(pfd, 3, wait_ms) < 0 && errno != EINTR)
+			return END_LATE;
+		if (pfd[0].revents & POLLIN)
+			return END_EXITED;
+		if (pfd[2].revents & (POLLIN | POLLHUP))
+			return END_CANCELLED;
+		read_link_under_load(req, child);
+		if ((pfd[1].revents & POLLIN && read(child->kick_fd, &kicks, sizeof(kicks)) == sizeof(kicks)) ||
+		    phases_now_ms() - seen.told_ms >= TELL_MS) {
+			seen.told_ms = phases_now_ms();
+			report_progress(req, child);
+		}
+		look(&seen, child);
+		if (is_late(&seen, req, child))
+			return END_LATE;
+	}
 }
 
 /* "state D in percpu_rwsem_wait": where the kernel holds the child. */
@@ -411,8 +601,26 @@ static void conclude(struct selftest_result *ret, const struct place *place, enu
 	ret->word = word;
 	ret->cause = SELFTEST_CAUSE_NONE;
 	ret->failed = place->phase;
-	if (place->phase < SELFTEST_NR_PHASES)
-		ret->phase[place->phase] = (struct selftest_phase){ .word = word, .ms = place->ms };
+	if (place->phase < SELFTEST_NR_PHASES) {
+		ret->phase[place->phase].word = word;
+		ret->phase[place->phase].ms = place->ms;
+	}
+}
+
+/* Behind what earlier phases said. */
+static void add_error(struct selftest_result *ret, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void add_error(struct selftest_result *ret, const char *format, ...)
+{
+	size_t end = strlen(ret->error);
+	va_list args;
+
+	if (end)
+		end += (size_t)snprintf(ret->error + end, sizeof(ret->error) - end, "; ");
+	if (end >= sizeof(ret->error))
+		return;
+	va_start(args, format);
+	vsnprintf(ret->error + end, sizeof(ret->error) - end, format, args);
+	va_end(args);
 }
 
 static void host_error(struct selftest_result *ret, const char *what, const char *why)
@@ -443,7 +651,7 @@ static void judge_death(const struct child *child, struct selftest_result *ret)
 	}
 	conclude(ret, &place, SELFTEST_CRASHED);
 	describe_call(child->page, call, sizeof(call));
-	snprintf(ret->error, sizeof(ret->error), "test process %s, %s", how, call);
+	add_error(ret, "test process %s, %s", how, call);
 }
 
 /* The child is late: stop it, and say where it was before it was disturbed. */
@@ -462,7 +670,7 @@ static void judge_late(const struct child *child, struct selftest_result *ret)
 		return;
 	}
 	conclude(ret, &place, SELFTEST_HUNG);
-	snprintf(ret->error, sizeof(ret->error), "no answer for %u.%u s: %s, %s%s", place.ms / 1000,
+	add_error(ret, "no answer for %u.%u s: %s, %s%s", place.ms / 1000,
 		 place.ms % 1000 / 100, call, stuck, ended ? "" : "; cannot be killed, left behind");
 }
 
@@ -473,7 +681,7 @@ static void judge_cancelled(const struct child *child, struct selftest_result *r
 
 	collect(child, ret);
 	conclude(ret, &place, SELFTEST_CANCELLED);
-	snprintf(ret->error, sizeof(ret->error), "stopped on request%s",
+	add_error(ret, "stopped on request%s",
 		 ended ? "" : "; the test process cannot be killed");
 }
 

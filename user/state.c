@@ -572,3 +572,31 @@ int state_try_slot(unsigned int max)
 
 	return -EAGAIN;
 }
+
+/**
+ * state_take_turn - let processes of this machine begin something one after another
+ * @name:	of what they begin
+ * @gap_ms:	least time between two beginnings
+ *
+ * Return: whether it is the caller's turn now; also when turns cannot be kept.
+ */
+bool state_take_turn(const char *name, unsigned int gap_ms)
+{
+	int dir_fd CLEANUP_CLOSE = open_own_dir(), fd CLEANUP_CLOSE = -1;
+	long long now_ms = util_now_ms(), last_ms;
+	char text[32] = "";
+
+	if (dir_fd >= 0)
+		fd = openat(dir_fd, name, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0644);
+	if (fd < 0)
+		return true;
+	if (flock(fd, LOCK_EX | LOCK_NB))
+		return false;
+
+	/* A time of another boot, or of the future, is none. */
+	if (pread(fd, text, sizeof(text) - 1, 0) > 0 && sscanf(text, "%lld", &last_ms) == 1 && last_ms <= now_ms &&
+	    now_ms - last_ms < gap_ms)
+		return false;
+	snprintf(text, sizeof(text), "%20lld\n", now_ms);
+	return pwrite(fd, text, strlen(text), 0) > 0 || errno;
+}

@@ -1,41 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * A simulated libcuda.so.1: device memory is host memory, the kernels of user/kernels.h are computed here, and a
- * script says what goes wrong. For tests and the demo; says so through softtape_simulated. Its arithmetic was written
- * from the text of user/ptx on its own, so that it can disagree with the helper's.
+ * script (script.h) says what goes wrong. For tests and the demo; says so through softtape_simulated. Its arithmetic was
+ * written from the text of user/ptx on its own, so that it can disagree with the helper's.
  *
- * The script is read from /etc/softtape-fake.conf and then from SOFTTAPE_FAKE; a later word wins. Words are separated
- * by blanks, line ends or ";", a line that starts with # is a comment:
- *
- *	NAME=code:N[@K]		entry point NAME (cuInit, cuMemAlloc_v2, ...) returns N, from its Kth call on (1)
- *	NAME=delay:MS[@K]	works, but later
- *	NAME=exit:N[@K]		ends the process
- *	NAME=signal:N[@K]	raises a signal
- *	NAME=hang[@K]		never returns; SIGTERM ends it
- *	NAME=hang-hard[@K]	never returns; only SIGKILL ends it
- *	NAME=block:FILE[@K]	opens FILE for writing: state D when its file system is frozen
- *	force=1			pretend without the nvidia driver (also SOFTTAPE_FAKE_FORCE=1)
- *	driver=12040		what cuDriverGetVersion says
- *	vram=MIB		size of the device memory (32: small, for emulated machines)
- *	compute=61 sm=15	capability and multiprocessors
- *	name=TEXT		device name, "_" stands for a blank
- *	link=MBS		copy rate in MB/s; default: what the card's link in sysfs carries, else 840 (Gen1 x4)
- *	stuck=BYTE:BIT:VALUE	a bit of device memory always reads VALUE
- *	flip=BYTE:BIT		the first store of a kernel to that byte leaves the bit turned over
- *	h2d=WORD		turns bit 0 of that word of every copy to the device of 1 MiB or more
- *	d2h=WORD		the same on the way back
- *	known=WORD		turns bit 0 of that word of what known_answer computed
- *
- * BYTE is an offset in the device memory, as it comes out of the allocations below: the first 64 KiB are scratch.
+ * The card has a clock of its own, which runs with the bytes moved and the steps computed: a slow host does not make a
+ * slow card, and ten seconds of arithmetic need no ten seconds.
  */
 #define _GNU_SOURCE
-#include <ctype.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <math.h>
-#include <signal.h>
-#include <stdbool.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,14 +19,13 @@
 #include <unistd.h>
 
 #include "../../user/kernels.h"
+#include "script.h"
 
 #define EXPORT __attribute__((visibility("default")))
 
-#define CONFIG_FILE	"/etc/softtape-fake.conf"
 #define DRIVER_FILE	"/proc/driver/nvidia/version"
 #define SYSFS_DEVICES	"/sys/bus/pci/devices/"
 
-#define ACTIONS_MAX	64
 #define DEVICES_MAX	32
 #define ALIGNMENT	512
 
@@ -65,43 +38,19 @@
 #define INVALID_IMAGE	200
 #define INVALID_CONTEXT	201
 #define NOT_FOUND	500
-#define NOT_READY	600
 #define ILLEGAL_ADDRESS	700
 
 /* An address no host pointer has: a helper that touches device memory directly dies at once. */
 #define DEVICE_BASE	0x7f0000000000ull
 /* A context takes some memory of its own. */
 #define CONTEXT_BYTES	((size_t)4 << 20)
+/* Only copies above this are windows of the link test; reports and the known answer are smaller. */
+#define WINDOW_BYTES	65536
+
+/* 128 lanes at 1.6 GHz, in operations per millisecond and multiprocessor. */
+#define SM_RATE		(128 * 1.6e6)
 
 EXPORT const int softtape_simulated = 1;
-
-enum action_kind { ACT_CODE, ACT_DELAY, ACT_EXIT, ACT_SIGNAL, ACT_HANG, ACT_HANG_HARD, ACT_BLOCK };
-
-struct action {
-	char name[48];
-	enum action_kind kind;
-	long value;
-	char file[200];
-	unsigned long from_call;
-	unsigned long calls;
-};
-
-struct fault {
-	bool on;
-	uint64_t at;
-	unsigned int bit, value;
-};
-
-static struct {
-	struct action action[ACTIONS_MAX];
-	unsigned int nr_actions;
-	bool force;
-	long driver, vram_mib, compute, sm, link_mbs;
-	char name[80];
-	struct fault stuck, flip, h2d, d2h, known;
-} script = {
-	.driver = 12040, .vram_mib = 32, .compute = 61, .sm = 15, .name = "Simulated_NVIDIA_GPU",
-};
 
 /* One card per process is all that softtape asks for; device numbers still follow the addresses asked for. */
 static char device_bdf[DEVICES_MAX][16];
@@ -111,6 +60,7 @@ static int context_device = -1;
 static uint8_t *vram;
 static size_t vram_bytes, vram_used;
 static double clock_ms;
+static double touched_ms;
 
 static const char * const kernel_name[] = {
 #define X(module, name, args, threads) #name,
@@ -123,196 +73,6 @@ static const unsigned int kernel_threads[] = {
 	KERNELS(X)
 #undef X
 };
-
-/* ---- the script ---- */
-
-static void complain(const char *word)
-{
-	fprintf(stderr, "simulated libcuda: not understood: %s\n", word);
-	abort();
-}
-
-static bool parse_action(const char *name, const char *value)
-{
-	static const struct {
-		const char *word;
-		enum action_kind kind;
-	} kinds[] = {
-		{ "code:", ACT_CODE }, { "delay:", ACT_DELAY }, { "exit:", ACT_EXIT }, { "signal:", ACT_SIGNAL },
-		{ "hang-hard", ACT_HANG_HARD }, { "hang", ACT_HANG }, { "block:", ACT_BLOCK },
-	};
-	struct action *action = &script.action[script.nr_actions];
-	const char *at = strrchr(value, '@');
-
-	if (script.nr_actions == ACTIONS_MAX || strlen(name) >= sizeof(action->name))
-		return false;
-	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
-		size_t len = strlen(kinds[i].word);
-
-		if (strncmp(value, kinds[i].word, len))
-			continue;
-		strcpy(action->name, name);
-		action->kind = kinds[i].kind;
-		action->value = strtol(value + len, NULL, 0);
-		snprintf(action->file, sizeof(action->file), "%.*s", at ? (int)(at - value - (long)len) : 199,
-			 value + len);
-		action->from_call = at ? strtoul(at + 1, NULL, 10) : 1;
-		script.nr_actions++;
-		return true;
-	}
-	return false;
-}
-
-static bool parse_fault(struct fault *fault, const char *value)
-{
-	char *end;
-
-	fault->at = strtoull(value, &end, 0);
-	fault->bit = *end == ':' ? (unsigned int)strtoul(end + 1, &end, 10) : 0;
-	fault->value = *end == ':' ? (unsigned int)strtoul(end + 1, &end, 10) : 0;
-	fault->on = true;
-	return !*end;
-}
-
-static bool parse_number(long *number, const char *value)
-{
-	char *end;
-
-	*number = strtol(value, &end, 0);
-	return end != value && !*end;
-}
-
-static bool parse_word(char *word)
-{
-	const struct {
-		const char *key;
-		long *number;
-		struct fault *fault;
-	} keys[] = {
-		{ "driver", &script.driver, NULL }, { "vram", &script.vram_mib, NULL },
-		{ "compute", &script.compute, NULL }, { "sm", &script.sm, NULL }, { "link", &script.link_mbs, NULL },
-		{ "stuck", NULL, &script.stuck }, { "flip", NULL, &script.flip }, { "h2d", NULL, &script.h2d },
-		{ "d2h", NULL, &script.d2h }, { "known", NULL, &script.known },
-	};
-	char *value = strchr(word, '=');
-
-	if (!value)
-		return false;
-	*value++ = '\0';
-	if (!strncmp(word, "cu", 2))
-		return parse_action(word, value);
-	if (!strcmp(word, "force"))
-		return script.force = !strcmp(value, "1");
-	if (!strcmp(word, "name"))
-		return snprintf(script.name, sizeof(script.name), "%s", value) < (int)sizeof(script.name);
-	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
-		if (!strcmp(word, keys[i].key))
-			return keys[i].fault ? parse_fault(keys[i].fault, value) : parse_number(keys[i].number, value);
-	return false;
-}
-
-static void parse_text(const char *text)
-{
-	char copy[4096], shown[200], *line, *word, *lines = NULL, *words;
-
-	snprintf(copy, sizeof(copy), "%s", text);
-	for (line = strtok_r(copy, "\n", &lines); line; line = strtok_r(NULL, "\n", &lines)) {
-		if (*line == '#')
-			continue;
-		for (word = strtok_r(line, " \t;", &words); word; word = strtok_r(NULL, " \t;", &words)) {
-			snprintf(shown, sizeof(shown), "%s", word);
-			if (!parse_word(word))
-				complain(shown);
-		}
-	}
-}
-
-/* A word nobody understands ends the process: a test with a slip in it must not pass. */
-__attribute__((constructor)) static void read_script(void)
-{
-	const char *env = getenv("SOFTTAPE_FAKE"), *force = getenv("SOFTTAPE_FAKE_FORCE");
-	char text[4096];
-	size_t len;
-	FILE *file;
-
-	file = fopen(CONFIG_FILE, "re");
-	if (file) {
-		len = fread(text, 1, sizeof(text) - 1, file);
-		text[len] = '\0';
-		fclose(file);
-		parse_text(text);
-	}
-	if (env)
-		parse_text(env);
-	if (force && !strcmp(force, "1"))
-		script.force = true;
-	for (char *c = script.name; *c; c++)
-		if (*c == '_')
-			*c = ' ';
-}
-
-static void sleep_ms(long ms)
-{
-	struct timespec ts = { .tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000 };
-
-	while (nanosleep(&ts, &ts) && errno == EINTR)
-		;
-}
-
-static void hang(bool hard)
-{
-	sigset_t all;
-
-	if (hard) {
-		sigfillset(&all);
-		sigprocmask(SIG_SETMASK, &all, NULL);
-	}
-	for (;;)
-		sleep_ms(1000);
-}
-
-/* What the script says about this call; 0 = carry on. */
-static int act(const char *name)
-{
-	int code = 0;
-
-	for (unsigned int i = 0; i < script.nr_actions; i++) {
-		struct action *action = &script.action[i];
-
-		if (strcmp(action->name, name) || ++action->calls < action->from_call)
-			continue;
-		switch (action->kind) {
-		case ACT_CODE:
-			code = (int)action->value;
-			break;
-		case ACT_DELAY:
-			sleep_ms(action->value);
-			break;
-		case ACT_EXIT:
-			exit((int)action->value);
-		case ACT_SIGNAL:
-			raise((int)action->value);
-			break;
-		case ACT_HANG:
-		case ACT_HANG_HARD:
-			hang(action->kind == ACT_HANG_HARD);
-			break;
-		case ACT_BLOCK:
-			close(open(action->file, O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
-			break;
-		}
-	}
-	return code;
-}
-
-/* First line of every entry point. */
-#define SCRIPTED()				\
-	do {					\
-		int scripted = act(__func__);	\
-						\
-		if (scripted)			\
-			return scripted;	\
-	} while (0)
 
 #define NEED_CONTEXT()				\
 	do {					\
@@ -332,34 +92,103 @@ static uint8_t *device_memory(uint64_t address, size_t bytes)
 	return vram + offset;
 }
 
+/* Memory that answers at two addresses is mapped twice. */
+static bool map_vram(void)
+{
+	size_t alias = (size_t)script.alias << 20;
+	int fd;
+
+	vram_bytes = (size_t)script.vram << 20;
+	if (!alias || alias >= vram_bytes) {
+		vram = mmap(NULL, vram_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+		return vram != MAP_FAILED;
+	}
+	fd = memfd_create("vram", MFD_CLOEXEC);
+	vram = mmap(NULL, vram_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (fd < 0 || vram == MAP_FAILED || ftruncate(fd, (off_t)alias))
+		return false;
+	for (size_t at = 0; at < vram_bytes; at += alias)
+		if (mmap(vram + at, vram_bytes - at < alias ? vram_bytes - at : alias, PROT_READ | PROT_WRITE,
+			 MAP_SHARED | MAP_FIXED, fd, 0) == MAP_FAILED)
+			return false;
+	close(fd);
+	return true;
+}
+
+static void turn_over(uint64_t at, unsigned int bit)
+{
+	vram[at] ^= (uint8_t)(1u << (bit & 7));
+}
+
+static bool is_in(const struct script_fault *fault, const uint8_t *from, size_t bytes)
+{
+	uint64_t first = (uint64_t)(from - vram);
+
+	return fault->at >= first && fault->at - first < bytes && fault->at < vram_bytes;
+}
+
 static void stick(void)
 {
-	uint8_t mask = (uint8_t)(1u << (script.stuck.bit & 7));
+	for (unsigned int i = 0; i < script.stuck.nr; i++) {
+		const struct script_fault *fault = &script.stuck.item[i];
+		uint8_t mask = (uint8_t)(1u << (fault->bit & 7));
 
-	if (!script.stuck.on || script.stuck.at >= vram_bytes)
-		return;
-	if (script.stuck.value)
-		vram[script.stuck.at] |= mask;
-	else
-		vram[script.stuck.at] &= (uint8_t)~mask;
+		if (fault->at >= vram_bytes)
+			continue;
+		if (fault->value)
+			vram[fault->at] |= mask;
+		else
+			vram[fault->at] &= (uint8_t)~mask;
+	}
 }
 
 /* After a kernel has written [from, from + bytes). */
 static void disturb(const uint8_t *from, size_t bytes)
 {
-	uint64_t first = (uint64_t)(from - vram);
+	static const uint32_t half = 0x5aa53cc3;
+	uint32_t word;
 
-	if (script.flip.on && script.flip.at >= first && script.flip.at - first < bytes) {
-		vram[script.flip.at] ^= (uint8_t)(1u << (script.flip.bit & 7));
-		script.flip.on = false;
+	for (unsigned int i = 0; i < script.flip.nr; i++)
+		if (is_in(&script.flip.item[i], from, bytes) && !script.flip.item[i].used++)
+			turn_over(script.flip.item[i].at, script.flip.item[i].bit);
+	for (unsigned int i = 0; i < script.garble.nr; i++) {
+		if (!is_in(&script.garble.item[i], from, bytes))
+			continue;
+		memcpy(&word, vram + script.garble.item[i].at, 4);
+		word ^= half;
+		memcpy(vram + script.garble.item[i].at, &word, 4);
 	}
 	stick();
 }
 
-static void corrupt_copy(const struct fault *fault, void *data, size_t bytes)
+static double now_ms(void)
 {
-	if (fault->on && bytes >= 1 << 20 && fault->at < bytes / 4)
-		((uint32_t *)data)[fault->at] ^= 1;
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (double)ts.tv_sec * 1000 + (double)ts.tv_nsec / 1e6;
+}
+
+/* Before a kernel reads, and after it is done: time in which memory was left alone is the host's. */
+static void age(bool reads)
+{
+	for (unsigned int i = 0; reads && i < script.decay.nr; i++)
+		if (touched_ms > 0 && now_ms() - touched_ms >= script.decay.item[i].value &&
+		    script.decay.item[i].at < vram_bytes)
+			turn_over(script.decay.item[i].at, script.decay.item[i].bit);
+	touched_ms = now_ms();
+}
+
+static void corrupt_copy(const struct script_faults *faults, void *data, size_t bytes)
+{
+	for (unsigned int i = 0; i < faults->nr; i++)
+		if (bytes > WINDOW_BYTES && faults->item[i].at < bytes / 4)
+			((uint32_t *)data)[faults->item[i].at] ^= 1;
+}
+
+static void take_time(double bytes)
+{
+	clock_ms += bytes / 1000 / (double)script.bandwidth;
 }
 
 /* ---- the kernels, from the text of user/ptx ---- */
@@ -378,40 +207,298 @@ static uint32_t value_of(uint64_t number, uint32_t seed)
 	return finalise(low + high * 2654435769u + seed);
 }
 
-static int run_fill(const uint64_t *arg)
+/* What belongs into memory: a hash of the number, or a row that repeats. */
+struct contents {
+	bool repeats;
+	uint64_t first;
+	uint32_t seed, invert;
+	uint32_t row[32];
+	unsigned int length;
+};
+
+static uint32_t word_of(const struct contents *c, uint64_t i)
 {
-	uint64_t words = arg[1] * 4, number = arg[2] * 4;
+	return c->repeats ? c->row[(c->first + i) % c->length] : value_of(c->first + i, c->seed) ^ c->invert;
+}
+
+static struct contents hash_of(const uint64_t *arg)
+{
+	return (struct contents){ .first = arg[2] * 4, .seed = (uint32_t)arg[3], .invert = (uint32_t)arg[4] };
+}
+
+/* base, items, phase, value, step, mask, period */
+static struct contents row_of(const uint64_t *arg)
+{
+	struct contents c = { .repeats = true, .first = arg[2] * 4, .length = (unsigned int)arg[6] * 4 };
+
+	for (unsigned int k = 0; k < c.length; k++) {
+		unsigned int by = k * (unsigned int)arg[4] % 32;
+		uint64_t twice = (arg[3] & 0xffffffff) << 32 | (arg[3] & 0xffffffff);
+
+		c.row[k] = (uint32_t)(twice >> (32 - by));
+		if (arg[5] >> k & 1)
+			c.row[k] = ~c.row[k];
+	}
+	return c;
+}
+
+/* Words at a time; the length of every row divides it. */
+#define BLOCK 640
+
+static void make_block(const struct contents *c, uint64_t at, uint32_t *to, uint64_t words)
+{
+	for (uint64_t i = 0; i < words; i++)
+		to[i] = word_of(c, at + i);
+}
+
+static int run_write(const struct contents *c, const uint64_t *arg)
+{
+	uint64_t words = arg[1] * 4;
 	uint32_t *to = (uint32_t *)device_memory(arg[0], words * 4);
 
 	if (!to)
 		return ILLEGAL_ADDRESS;
-	for (uint64_t i = 0; i < words; i++)
-		to[i] = value_of(number + i, (uint32_t)arg[3]);
+	make_block(c, 0, to, words < BLOCK || !c->repeats ? words : BLOCK);
+	for (uint64_t at = BLOCK; c->repeats && at < words; at += BLOCK)
+		memcpy(to + at, to, (words - at < BLOCK ? words - at : BLOCK) * 4);
 	disturb((uint8_t *)to, words * 4);
+	take_time((double)words * 4);
 	return 0;
 }
 
-static int run_check(const uint64_t *arg)
+struct look {
+	struct memory_report *report;
+	uint64_t number;
+	unsigned int shift;
+};
+
+static void report_word(const struct look *look, uint64_t i, uint32_t should, uint32_t is, uint32_t again)
 {
-	uint64_t words = arg[1] * 4, number = arg[2] * 4;
-	const uint32_t *from = (uint32_t *)device_memory(arg[0], words * 4);
-	struct memory_report *report = (struct memory_report *)device_memory(arg[4], sizeof(*report));
+	struct memory_report *report = look->report;
+	uint64_t number = look->number + i, bin = number >> look->shift;
+	uint32_t page = (uint32_t)(number / 1024), diff = is ^ should, slot;
 
-	if (!from || !report)
-		return ILLEGAL_ADDRESS;
-	/* Backwards: no user may rely on the order of the records. */
-	for (uint64_t i = words; i-- > 0;) {
-		uint32_t should = value_of(number + i, (uint32_t)arg[3]);
-
-		if (from[i] == should)
-			continue;
-		report->wrong++;
-		if (report->wanted++ >= MEMORY_RECORDS)
-			continue;
-		report->record[report->wanted - 1] = (struct memory_record){
-			.word = number + i, .expected = should, .got = from[i], .again = from[i],
-		};
+	report->wrong++;
+	if (report->sampled >= MEMORY_SAMPLE)
+		return;
+	slot = report->sampled++;
+	if (page > report->last)
+		report->last = page;
+	if (~page > report->not_first)
+		report->not_first = ~page;
+	report->bin[bin < MEMORY_BINS ? bin : MEMORY_BINS - 1]++;
+	report->flips[__builtin_popcount(diff) - 1]++;
+	for (unsigned int bit = 0; bit < 32; bit++) {
+		report->up[bit] += diff >> bit & 1 && !(should >> bit & 1);
+		report->down[bit] += diff >> bit & 1 && should >> bit & 1;
 	}
+	if (slot < MEMORY_RECORDS)
+		report->record[slot] = (struct memory_record){
+			.word = number, .expected = should, .got = is, .again = again, .sm = (uint32_t)(i % (uint64_t)script.sm),
+		};
+}
+
+/* A bit that reads wrong once. */
+static uint32_t misread(const uint32_t *from, uint64_t i)
+{
+	uint32_t value = from[i];
+
+	for (unsigned int f = 0; f < script.misread.nr; f++) {
+		struct script_fault *fault = &script.misread.item[f];
+
+		if (is_in(fault, (const uint8_t *)(from + i), 4) && ++fault->used == (fault->value ? fault->value : 1))
+			value ^= 1u << (fault->bit & 7) << 8 * (fault->at & 3);
+	}
+	return value;
+}
+
+static bool may_misread(const uint32_t *from, uint64_t words)
+{
+	for (unsigned int f = 0; f < script.misread.nr; f++)
+		if (is_in(&script.misread.item[f], (const uint8_t *)from, words * 4))
+			return true;
+	return false;
+}
+
+static int run_check(const struct contents *c, const uint64_t *arg, struct look *look, bool write)
+{
+	uint64_t words = arg[1] * 4;
+	uint32_t *from = (uint32_t *)device_memory(arg[0], words * 4), should[BLOCK];
+	bool made = false;
+
+	if (!from || !look->report)
+		return ILLEGAL_ADDRESS;
+	age(true);
+	/* Backwards: no user may rely on the order of the records. */
+	for (uint64_t at = (words - 1) / BLOCK * BLOCK;; at -= BLOCK) {
+		uint64_t nr = words - at < BLOCK ? words - at : BLOCK;
+
+		if (!c->repeats || !made)
+			make_block(c, at, should, c->repeats ? BLOCK : nr);
+		made = true;
+		if (memcmp(should, from + at, nr * 4) || may_misread(from + at, nr)) {
+			for (uint64_t i = nr; i-- > 0;) {
+				uint32_t is = misread(from, at + i);
+
+				if (is != should[i])
+					report_word(look, at + i, should[i], is, from[at + i]);
+			}
+		}
+		for (uint64_t i = 0; write && i < nr; i++)
+			from[at + i] = ~should[i];
+		if (!at)
+			break;
+	}
+	if (write)
+		disturb((uint8_t *)from, words * 4);
+	age(false);
+	take_time((double)words * (write ? 8 : 4));
+	return 0;
+}
+
+static int run_memory_check(const uint64_t *arg)
+{
+	const struct contents c = hash_of(arg);
+	struct look look = {
+		.report = (struct memory_report *)device_memory(arg[6], sizeof(*look.report)), .number = arg[2] * 4,
+		.shift = (unsigned int)arg[7],
+	};
+
+	return run_check(&c, arg, &look, false);
+}
+
+static int run_sweep_check(const uint64_t *arg)
+{
+	const struct contents c = row_of(arg);
+	struct look look = {
+		.report = (struct memory_report *)device_memory(arg[10], sizeof(*look.report)), .number = arg[9] * 4,
+		.shift = (unsigned int)arg[11],
+	};
+
+	return run_check(&c, arg, &look, arg[8] & 1);
+}
+
+static int move(uint64_t to, uint64_t from, size_t bytes)
+{
+	uint8_t *target = device_memory(to, bytes), *source = device_memory(from, bytes);
+
+	if (!target || !source)
+		return ILLEGAL_ADDRESS;
+	age(true);
+	memcpy(target, source, bytes);
+	for (unsigned int i = 0; i < script.mismove.nr; i++)
+		if (is_in(&script.mismove.item[i], target, bytes))
+			turn_over(script.mismove.item[i].at, script.mismove.item[i].bit);
+	disturb(target, bytes);
+	age(false);
+	take_time((double)bytes * 2);
+	return 0;
+}
+
+static uint32_t end_of_integers(uint32_t x, uint32_t rounds)
+{
+	for (uint32_t i = 0; i < rounds; i++) {
+		uint32_t y = x * 2246822507u;
+
+		x = (y ^ (y >> 13)) + (uint32_t)(((uint64_t)x * 3266489909u) >> 32);
+	}
+	return x;
+}
+
+/* In single precision, step by step as the text has it; volatile, so that nothing is fused or kept longer. */
+static uint32_t end_of_floats(uint32_t x, uint32_t rounds)
+{
+	volatile float f = (float)((int)(x % 4096) - 2048), p, q;
+
+	for (uint32_t i = 0; i < rounds; i++) {
+		p = f * 1229.0f;
+		p = p + 1013.0f;
+		q = p * 0.000244140625f;
+		q = q + 12582912.0f;
+		q = q - 12582912.0f;
+		q = q * -4096.0f;
+		f = q + p;
+	}
+	return (uint32_t)(int)f;
+}
+
+static uint32_t end_of_bytes(uint32_t x, uint32_t rounds)
+{
+	static const uint8_t factor[4] = { 5, 29, 59, 127 };
+
+	for (uint32_t i = 0; i < rounds; i++) {
+		uint32_t y = x;
+
+		for (unsigned int b = 0; b < 4; b++)
+			y += (x >> 8 * b & 255) * factor[b];
+		x = (uint32_t)(((uint64_t)y << 32 | y) >> 25);
+	}
+	return x;
+}
+
+static uint32_t end_of(unsigned int unit, uint32_t x, uint32_t rounds)
+{
+	return unit == 0 ? end_of_integers(x, rounds) : unit == 3 ? end_of_bytes(x, rounds) : end_of_floats(x, rounds);
+}
+
+/* The ends of a unit's chains; the same question comes again and again. */
+static const uint32_t *ends_of(unsigned int unit, uint32_t seed, uint32_t rounds)
+{
+	static uint32_t ends[4][COMPUTE_THREADS], asked[4][2];
+
+	if (!asked[unit][1] || asked[unit][0] != seed || asked[unit][1] != rounds)
+		for (uint32_t t = 0; t < COMPUTE_THREADS; t++)
+			ends[unit][t] = end_of(unit, t * 2654435761u + seed, rounds);
+	asked[unit][0] = seed;
+	asked[unit][1] = rounds;
+	return ends[unit];
+}
+
+static bool sm_is_wrong(unsigned int sm, unsigned int unit)
+{
+	for (unsigned int i = 0; i < script.smfault.nr; i++)
+		if (script.smfault.item[i].at == sm && script.smfault.item[i].bit == unit)
+			return true;
+	return false;
+}
+
+static void compute_block(struct compute_report *report, unsigned int sm, unsigned int unit, const uint64_t *arg,
+			  const uint32_t *reference)
+{
+	const uint32_t *ends = ends_of(unit, (uint32_t)arg[1], (uint32_t)arg[2]);
+
+	report->ran[sm]++;
+	for (uint32_t t = 0; t < COMPUTE_THREADS; t++) {
+		uint32_t is = ends[t] ^ (sm_is_wrong(sm, unit) && t == 77 ? 16 : 0);
+
+		if (is == reference[t])
+			continue;
+		report->wrong += (uint32_t)arg[3];
+		report->wrong_on[sm] += (uint32_t)arg[3];
+		for (uint32_t r = 0; r < arg[3] && report->wanted < COMPUTE_RECORDS; r++)
+			report->record[report->wanted++] = (struct compute_record){
+				.sm = sm, .thread = t, .repeat = r, .expected = reference[t], .got = is,
+			};
+	}
+}
+
+static int run_compute(unsigned int unit, unsigned int blocks, const uint64_t *arg)
+{
+	static const double operations[] = { 5, 4, 8, 4 };
+	const uint32_t *reference = (uint32_t *)device_memory(arg[0], COMPUTE_THREADS * 4);
+	struct compute_report *report = (struct compute_report *)device_memory(arg[4], sizeof(*report));
+	double steps = (double)blocks * COMPUTE_THREADS * (double)arg[2] * (double)arg[3];
+
+	if (!reference || !report || !arg[2] || arg[2] % 4 || !arg[3])
+		return ILLEGAL_ADDRESS;
+	for (unsigned int b = 0; b < blocks; b++) {
+		unsigned int sm = b % (unsigned int)script.sm;
+
+		if ((long)sm != script.smhole)
+			compute_block(report, sm, unit, arg, reference);
+	}
+	clock_ms += steps * operations[unit] / (SM_RATE * (double)script.sm) *
+		    (unit == 1 ? 100.0 / (double)script.fma : 1);
 	return 0;
 }
 
@@ -504,8 +591,9 @@ static int run_known(unsigned int blocks, unsigned int threads, const uint64_t *
 		sum += (uint64_t)y * z;
 		memcpy(out + 15360 + t % 512 * 2, &sum, 8);
 	}
-	if (script.known.on && script.known.at < KNOWN_WORDS)
-		out[script.known.at] ^= 1;
+	for (unsigned int i = 0; i < script.known.nr; i++)
+		if (script.known.item[i].at < KNOWN_WORDS)
+			out[script.known.item[i].at] ^= 1;
 	disturb((uint8_t *)out, KNOWN_WORDS * 4);
 	return 0;
 }
@@ -547,8 +635,8 @@ static double link_rate(void)
 	double gts = sysfs_number(device_bdf[context_device], "current_link_speed");
 	double lanes = sysfs_number(device_bdf[context_device], "current_link_width");
 
-	if (script.link_mbs)
-		return (double)script.link_mbs;
+	if (script.link)
+		return (double)script.link;
 	if (gts <= 0 || lanes <= 0)
 		return 840;
 	return gts * 1000 / 8 * (gts < 8 ? 0.8 : 128.0 / 130) * lanes * 0.84;
@@ -621,6 +709,12 @@ EXPORT int cuDeviceGetAttribute(int *value, int attribute, int dev)
 	case 16:
 		*value = (int)script.sm;
 		return 0;
+	case 36:
+		*value = (int)script.memclock;
+		return 0;
+	case 37:
+		*value = (int)script.bus;
+		return 0;
 	case 75:
 		*value = (int)script.compute / 10;
 		return 0;
@@ -637,7 +731,7 @@ EXPORT int cuDeviceTotalMem_v2(size_t *bytes, int dev)
 	SCRIPTED();
 	if (dev < 0 || dev >= nr_devices)
 		return INVALID_DEVICE;
-	*bytes = (size_t)script.vram_mib << 20;
+	*bytes = (size_t)script.vram << 20;
 	return 0;
 }
 
@@ -646,9 +740,7 @@ EXPORT int cuCtxCreate_v2(void **ctx, unsigned int flags, int dev)
 	SCRIPTED();
 	if (flags || dev < 0 || dev >= nr_devices || context_device >= 0)
 		return INVALID_VALUE;
-	vram_bytes = (size_t)script.vram_mib << 20;
-	vram = mmap(NULL, vram_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (vram == MAP_FAILED || vram_bytes < CONTEXT_BYTES)
+	if (!map_vram() || vram_bytes < CONTEXT_BYTES)
 		return OUT_OF_MEMORY;
 	vram_used = 0;
 	context_device = dev;
@@ -675,7 +767,8 @@ EXPORT int cuModuleLoadDataEx(void **module, const void *image, unsigned int nr,
 	(void)option;
 	(void)value;
 	NEED_CONTEXT();
-	if (!strstr(image, ".version 5.0") || !strstr(image, ".target sm_50"))
+	if (!strstr(image, ".version 5.0") || (!strstr(image, ".target sm_50") &&
+					       (script.compute < 61 || !strstr(image, ".target sm_61"))))
 		return INVALID_IMAGE;
 	*module = (void *)(uintptr_t)image;
 	return 0;
@@ -695,6 +788,32 @@ EXPORT int cuModuleGetFunction(const char **func, const char *module, const char
 			return 0;
 		}
 	return NOT_FOUND;
+}
+
+static int run_kernel(unsigned int id, unsigned int blocks, const uint64_t *arg)
+{
+	struct contents c;
+
+	switch (id) {
+	case KERNEL_known_answer:
+		return run_known(blocks, kernel_threads[id], arg);
+	case KERNEL_memory_fill:
+		c = hash_of(arg);
+		return run_write(&c, arg);
+	case KERNEL_memory_check:
+		return run_memory_check(arg);
+	case KERNEL_sweep_write:
+	case KERNEL_sweep_check:
+		/* Each thread keeps its four words: the grid has to be a multiple of the period. */
+		if (!arg[6] || arg[6] > 8 || blocks * kernel_threads[id] % arg[6])
+			return ILLEGAL_ADDRESS;
+		c = row_of(arg);
+		return id == KERNEL_sweep_write ? run_write(&c, arg) : run_sweep_check(arg);
+	case KERNEL_move_items:
+		return move(arg[0], arg[1], arg[2] * MEMORY_ITEM_BYTES);
+	default:
+		return run_compute(id - KERNEL_compute_integer, blocks, arg);
+	}
 }
 
 EXPORT int cuLaunchKernel(const char *func, unsigned int grid_x, unsigned int grid_y, unsigned int grid_z,
@@ -718,14 +837,7 @@ EXPORT int cuLaunchKernel(const char *func, unsigned int grid_x, unsigned int gr
 	for (unsigned int i = 0; i < nr_args[id]; i++)
 		arg[i] = *(const uint64_t *)params[i];
 
-	switch (id) {
-	case KERNEL_known_answer:
-		return run_known(grid_x, block_x, arg);
-	case KERNEL_memory_fill:
-		return run_fill(arg);
-	default:
-		return run_check(arg);
-	}
+	return run_kernel(id, grid_x, arg);
 }
 
 /* ---- memory ---- */
@@ -760,6 +872,16 @@ EXPORT int cuMemHostAlloc(void **ptr, size_t bytes, unsigned int flags)
 	return *ptr ? 0 : OUT_OF_MEMORY;
 }
 
+static void pass_link(size_t bytes)
+{
+	static unsigned long windows;
+	double ms = (double)bytes / 1000 / link_rate();
+
+	if (bytes > WINDOW_BYTES && script.uneven && ++windows % (unsigned long)script.uneven == 0)
+		ms *= 4;
+	clock_ms += ms;
+}
+
 EXPORT int cuMemcpyHtoDAsync_v2(uint64_t to, const void *from, size_t bytes, void *stream)
 {
 	uint8_t *card;
@@ -771,7 +893,7 @@ EXPORT int cuMemcpyHtoDAsync_v2(uint64_t to, const void *from, size_t bytes, voi
 	memcpy(card, from, bytes);
 	corrupt_copy(&script.h2d, card, bytes);
 	stick();
-	clock_ms += (double)bytes / 1000 / link_rate();
+	pass_link(bytes);
 	return 0;
 }
 
@@ -785,8 +907,14 @@ EXPORT int cuMemcpyDtoHAsync_v2(void *to, uint64_t from, size_t bytes, void *str
 		return INVALID_VALUE;
 	memcpy(to, card, bytes);
 	corrupt_copy(&script.d2h, to, bytes);
-	clock_ms += (double)bytes / 1000 / link_rate();
+	pass_link(bytes);
 	return 0;
+}
+
+EXPORT int cuMemcpyDtoD_v2(uint64_t to, uint64_t from, size_t bytes)
+{
+	NEED_CONTEXT();
+	return move(to, from, bytes);
 }
 
 EXPORT int cuMemsetD32Async(uint64_t to, unsigned int value, size_t words, void *stream)

@@ -6,17 +6,24 @@ Takes exactly the instructions the files use and stops at anything else. Knows n
 compute: it follows the PTX ISA's description of each instruction, so that its results can disagree with the host's.
 
 	emulate.py known SEED			all words of known_answer, one "index value" per line
-	emulate.py pattern FIRST ITEMS SEED	memory_fill over ITEMS items, then memory_check, also of disturbed words
+	emulate.py pattern FIRST ITEMS SEED INVERT TURN
+						memory_fill over ITEMS items, then memory_check, also of disturbed words
+	emulate.py sweep FIRST ITEMS VALUE STEP MASK PERIOD TURN WRITE
+						sweep_write, then sweep_check, also of disturbed words
+	emulate.py move ITEMS			move_items of ITEMS items
+	emulate.py compute KERNEL SEED ROUNDS	the ends of a kernel's chains, as its report tells them
 """
 import math
 import pathlib
 import re
 import struct
 import sys
+from fractions import Fraction
 
 PTX = pathlib.Path(__file__).resolve().parents[2] / "user" / "ptx"
-BITS = {"u32": 32, "b32": 32, "u64": 64, "b64": 64, "f32": 32, "f64": 64}
+BITS = {"u32": 32, "b32": 32, "s32": 32, "u64": 64, "b64": 64, "f32": 32, "f64": 64}
 BASE = 0x10000
+SMID = 7		# any number below 255
 
 
 def f32(value):
@@ -103,6 +110,7 @@ class Thread:
         size = BITS[kind] // 8
         memory = self.shared if ".shared" in op else self.memory
         if op.startswith("ld.param"):
+            assert kind == "u64"
             self.regs[args[0]] = self.params[args[1][1:-1]]
         elif op in ("ld.global.cv.v4.u32", "ld.global.cv.u32", "ld.shared.u32"):
             names = re.findall(r"%\w+", args[0])
@@ -135,33 +143,44 @@ class Thread:
             return
         values = [self.value(a) for a in args[1:]]
         kind = op.rsplit(".", 1)[1]
+        if op == "mov.f32":
+            self.regs[args[0]] = values[0]
+            return
         if op == "mov.b32" and self.k.kind[args[1]] == "f32":
             result = struct.unpack("<I", struct.pack("<f", values[0]))[0]
         else:
             result = OPS[op](*values)
         if self.k.kind[args[0]] in ("u32", "u64"):
-            assert result >= 0
+            assert result >= 0 or kind in ("s32", "f32") or op in ("sub.u32", "not.b32")
             result %= 1 << BITS[self.k.kind[args[0]]]
         assert kind in BITS
         self.regs[args[0]] = result
 
 
 def fma32(a, b, c):
-    """Exact product and sum as integers where they are; one rounding."""
-    assert a == int(a) and b == int(b) and c == int(c)
-    return f32(int(a) * int(b) + int(c))
+    """Product and sum exact, then one rounding; all that the kernels multiply is exact in double precision too."""
+    exact = Fraction(a) * Fraction(b) + Fraction(c)
+    assert Fraction(float(exact)) == exact
+    return f32(float(exact))
+
+
+def dp4a(a, b, c):
+    """Four products of bytes and a sum."""
+    return c + sum((a >> n & 255) * (b >> n & 255) for n in (0, 8, 16, 24))
 
 
 OPS = {
     "mov.u32": lambda a: a, "mov.u64": lambda a: a, "cvta.to.global.u64": lambda a: a,
     "cvt.u32.u64": lambda a: a & 0xffffffff, "cvt.u64.u32": lambda a: a,
     "cvt.rn.f32.u32": lambda a: f32(float(a)), "cvt.rn.f64.u32": float, "cvt.rzi.u32.f32": int,
-    "add.u32": lambda a, b: a + b, "add.u64": lambda a, b: a + b, "sub.u32": lambda a, b: (a - b) & 0xffffffff,
+    "add.u32": lambda a, b: a + b, "add.u64": lambda a, b: a + b, "sub.u32": lambda a, b: a - b,
     "mul.lo.u32": lambda a, b: a * b, "mul.hi.u32": lambda a, b: a * b >> 32, "mul.wide.u32": lambda a, b: a * b,
     "mad.lo.u32": lambda a, b, c: a * b + c, "rem.u32": lambda a, b: a % b,
     "and.b32": lambda a, b: a & b, "or.b32": lambda a, b: a | b, "xor.b32": lambda a, b: a ^ b,
     "shl.b32": lambda a, b: a << min(b, 32), "shl.b64": lambda a, b: a << min(b, 64),
     "shr.u32": lambda a, b: a >> min(b, 32), "shr.u64": lambda a, b: a >> min(b, 64),
+    "not.b32": lambda a: ~a, "min.u32": min, "dp4a.u32.u32": dp4a,
+    "cvt.rn.f32.s32": lambda a: f32(float(a - (a >> 31 << 32))), "cvt.rzi.s32.f32": int,
     "popc.b32": lambda a: bin(a).count("1"), "clz.b32": lambda a: 32 - a.bit_length(),
     "setp.ge.u64": lambda a, b: a >= b, "setp.eq.u64": lambda a, b: a == b, "setp.eq.u32": lambda a, b: a == b,
     "setp.ge.u32": lambda a, b: a >= b, "setp.ne.u32": lambda a, b: a != b, "setp.lt.u32": lambda a, b: a < b,
@@ -175,7 +194,7 @@ def launch(kernel, blocks, threads, params, memory):
     """Run block after block; inside a block every thread up to the next barrier, then again."""
     for block in range(blocks):
         shared = bytearray(1024)
-        team = [Thread(kernel, {"%tid.x": t, "%ctaid.x": block, "%ntid.x": threads, "%nctaid.x": blocks},
+        team = [Thread(kernel, {"%tid.x": t, "%ctaid.x": block, "%ntid.x": threads, "%nctaid.x": blocks, "%smid": SMID},
                        params, memory, shared) for t in range(threads)]
         while any([t.run() for t in team if t.alive]):
             pass
@@ -192,25 +211,102 @@ def known(seed):
         print(index, value)
 
 
-def pattern(first, items, seed):
+REPORT = 8192
+
+
+def disturb(memory, items, places):
+    """Turn bit 4 over in those words behind BASE."""
+    for bad in places:
+        memory[BASE + bad * 4] ^= 0x10
+
+
+def show_report(memory, at, what):
+    """Print all of a struct memory_report that is not 0."""
+    fields = {"up": (32, 32), "down": (160, 32), "flips": (288, 32), "bin": (416, 256)}
+    print(what, *words(memory, at, 3), words(memory, at + 12, 1)[0] ^ 0xffffffff, words(memory, at + 16, 1)[0])
+    for name, (offset, number) in fields.items():
+        for index, value in enumerate(words(memory, at + offset, number)):
+            if value:
+                print(what, name, index, value)
+    for slot in range(min(words(memory, at + 8, 1)[0], 16)):
+        print(what, "record", *struct.unpack_from("<QIIII", memory, at + 1440 + 32 * slot))
+
+
+def pattern(first, items, seed, invert, turn):
     """Print the words of the fill, what a check says of them, and what it says after three were disturbed."""
     text = (PTX / "memory.ptx").read_text()
-    memory = bytearray(BASE + items * 16 + 1024)
+    memory = bytearray(BASE + items * 16 + REPORT)
     report = BASE + items * 16
-    launch(Kernel(text, "memory_fill"), 3, 32, [BASE, items, first, seed], memory)
+    args = [BASE, items, first, seed, invert, turn]
+    launch(Kernel(text, "memory_fill"), 3, 32, args, memory)
     for index, value in enumerate(words(memory, BASE, items * 4)):
         print("word", first * 4 + index, value)
-    launch(Kernel(text, "memory_check"), 2, 32, [BASE, items, first, seed, report], memory)
-    print("clean", *words(memory, report, 3))
-    for bad in (1, items * 2, items * 4 - 1):
-        memory[BASE + bad * 4] ^= 0x10
-    launch(Kernel(text, "memory_check"), 2, 32, [BASE, items, first, seed, report], memory)
-    print("disturbed", *words(memory, report, 3))
-    for slot in range(words(memory, report + 8, 1)[0]):
-        number, expected, got, again = struct.unpack_from("<QIII", memory, report + 16 + 32 * slot)
-        print("record", number, expected, got, again)
+    launch(Kernel(text, "memory_check"), 2, 32, [*args, report, 4], memory)
+    show_report(memory, report, "clean")
+    disturb(memory, items, (1, items * 2, items * 4 - 1))
+    launch(Kernel(text, "memory_check"), 2, 32, [*args, report, 4], memory)
+    show_report(memory, report, "disturbed")
+
+
+def sweep(first, items, value, step, mask, period, turn, write):
+    """The same for a pattern that repeats; with WRITE also what the check leaves behind."""
+    text = (PTX / "sweep.ptx").read_text()
+    memory = bytearray(BASE + items * 16 + REPORT)
+    report = BASE + items * 16
+    args = [BASE, items, first % period, value, step, mask, period, turn]
+    launch(Kernel(text, "sweep_write"), period, 32, args, memory)
+    for index, word in enumerate(words(memory, BASE, items * 4)):
+        print("word", first * 4 + index, word)
+    clean = bytearray(memory)
+    launch(Kernel(text, "sweep_check"), period, 32, [*args, 0, first, report, 4], clean)
+    assert clean[:report] == memory[:report], "a check that does not write wrote"
+    show_report(clean, report, "clean")
+    disturb(memory, items, (1, items * 2, items * 4 - 1))
+    launch(Kernel(text, "sweep_check"), 2 * period, 32, [*args, write, first, report, 4], memory)
+    show_report(memory, report, "disturbed")
+    for index, word in enumerate(words(memory, BASE, items * 4)):
+        print("left", first * 4 + index, word)
+
+
+def move(items):
+    """Print what arrived, and what stands behind it."""
+    memory = bytearray(BASE + items * 32 + 16)
+    for i in range(items * 16):
+        memory[BASE + i] = i * 7 & 255
+    launch(Kernel((PTX / "move.ptx").read_text(), "move_items"), 2, 32, [BASE + items * 16, BASE, items], memory)
+    assert memory[BASE + items * 16:BASE + items * 32] == bytes(i * 7 & 255 for i in range(items * 16))
+    assert not any(memory[BASE + items * 32:]), "wrote too far"
+    print("moved", items)
+
+
+def compute(kernel, seed, rounds):
+    """Learn the ends from what the kernel reports against a reference of zeros, 16 at a time; then all must be right."""
+    code = Kernel((PTX / ("dp4a.ptx" if kernel == "compute_dp4a" else "compute.ptx")).read_text(), kernel)
+    report, ends = BASE + 1024, [0] * 256
+
+    def run(blocks, repeats):
+        memory = bytearray(BASE + 8192)
+        struct.pack_into("<256I", memory, BASE, *ends)
+        launch(code, blocks, 256, [BASE, seed, rounds, repeats, report], memory)
+        assert words(memory, report + 16, 256)[SMID] == blocks, "blocks are not counted"
+        wrong, wanted = words(memory, report, 2)
+        assert wrong == wanted == sum(words(memory, report + 1040, 256)), "counts differ"
+        return wanted, [words(memory, report + 2064 + 32 * slot, 5) for slot in range(min(wanted, 16))]
+
+    wanted, records = run(1, 1)
+    while records:
+        for smid, thread, repeat, expected, got in records:
+            assert (smid, repeat, expected) == (SMID, 0, 0)
+            ends[thread] = got
+        before, (wanted, records) = wanted, run(1, 1)
+        assert wanted == max(before - 16, 0), "an end that was right is wrong now"
+    for thread, end in enumerate(ends):
+        print(thread, end)
+    assert run(2, 3)[0] == 0, "not the same in every block and repetition"
+    ends[200] ^= 1
+    print("one wrong", *run(2, 3)[1][-1])
 
 
 if __name__ == "__main__":
-    numbers = [int(a, 0) for a in sys.argv[2:]]
-    {"known": known, "pattern": pattern}[sys.argv[1]](*numbers)
+    given = [a if a.startswith("compute_") else int(a, 0) for a in sys.argv[2:]]
+    {"known": known, "pattern": pattern, "sweep": sweep, "move": move, "compute": compute}[sys.argv[1]](*given)

@@ -47,7 +47,8 @@ def environment(script=""):
 
 def checked(path, *words, script="", status=0):
     """A check with its JSON document; the state file must say the same as the document."""
-    answer = run("check", *words, "--json", machine=path, env=environment(script))
+    level = [] if "--on-plug" in words or "--level" in words else ["--level", "quick"]
+    answer = run("check", *words, *level, "--json", machine=path, env=environment(script))
     check(answer.returncode == status, f"status {answer.returncode}: {answer.stdout.decode()} {answer.stderr.decode()}")
     found = document(answer)
     for card in found["cards"]:
@@ -55,7 +56,8 @@ def checked(path, *words, script="", status=0):
             continue
         stored = json.loads((STATE / f"{card['bdf']}.json").read_text(encoding="utf-8"))
         VALIDATOR.validate(stored)
-        check(stored["cards"][0] == card, (stored["cards"][0], card))
+        # What is compared with is the caller's.
+        check(stored["cards"][0] == {key: value for key, value in card.items() if key != "compare"}, (stored["cards"][0], card))
     return found
 
 
@@ -74,7 +76,7 @@ def test_pass():
     check([phase["name"] for phase in card["phases"]][:3] == ["driver", "quirks", "library"], card["phases"])
     check({phase["result"] for phase in card["phases"]} == {"pass"}, card["phases"])
     check(card["errors"] == 0 and card["rates"]["link_mbs"] == 210 and codes(found) == [], found)
-    for words in (["check"], ["status"], ["list"], []):
+    for words in (["check", "--level", "quick"], ["status"], ["list"], []):
         text = run(*words, machine=path, env=environment()).stdout.decode()
         check("pass (simulated)" in text, f"{words}: {text}")
 
@@ -120,6 +122,94 @@ def test_slow_link():
     """Copies far below what the link carries: degraded."""
     found = checked(build(), script="link=40", status=5)
     check(codes(found) == ["slow-copy"] and found["verdict"] == "degraded", found)
+
+
+def test_faults_are_explained():
+    """Each kind of wrong data has a finding of its own with its places, in people's words too."""
+    path = build()
+    found = checked(path, script="vram=16 stuck=69632:3:1 h2d=2 smfault=4:1", status=1)
+    card = found["cards"][0]
+    check([fault["kind"] for fault in card["faults"]] == ["memory-cell", "copy-to-card", "compute"], card["faults"])
+    check(card["faults"][0]["at"] == 4096 and card["faults"][0]["reread"] == "same", card["faults"])
+    check(card["faults"][2]["sm"] == 4 and card["faults"][2]["unit"] == "fma", card["faults"])
+    check(card["statistics"]["bits_up"][3] > 0 and sum(card["statistics"]["bins"]) == card["statistics"]["words"], card)
+    check(codes(found) == ["data-fault"] * 3, found["findings"])
+    evidence = [finding["evidence"] for finding in found["findings"]]
+    check("0x1000 " in evidence[0] and "Which chip it is cannot be told" in evidence[0] and "SM 4 fma" in evidence[2], evidence)
+    found = checked(path, script="alias=16", status=1)
+    check(codes(found) == ["memory-aliased"] and "of 32 MiB are real" in found["findings"][0]["evidence"], found["findings"])
+
+
+def test_degraded_parts():
+    """Right data, and yet not as it should be."""
+    for script, code in (("uneven=4", "uneven-copy"), ("bandwidth=100000", "slow-memory"), ("smhole=2", "sm-unseen")):
+        found = checked(build(), script=script, status=5)
+        check(codes(found) == [code] and found["verdict"] == "degraded", found["findings"])
+    found = checked(build(), script="fma=6")
+    check(found["cards"][0]["compute"]["fma_limited"] and codes(found) == [], found["cards"])
+
+
+def test_levels():
+    """What each level runs, with its prediction; a soak at any level."""
+    for words, phases in ((["--level", "quick"], ["address", "inversions", "random", "link", "compute"]),
+                          (["--level", "quick", "--soak", "2s"], ["address", "inversions", "random", "link", "compute", "soak"])):
+        start = time.monotonic()
+        card = checked(build(), *words, script="vram=8")["cards"][0]
+        ran = [phase["name"] for phase in card["phases"]]
+        check(ran == ["driver", "quirks", "library", "init", "device", "context", "jit", "known-answer", "allocation", *phases,
+                      "teardown"], ran)
+        predicted = sum(phase["predicted_ms"] or 0 for phase in card["phases"])
+        check(card["run"]["predicted_ms"] == predicted, card["run"])
+        soak = 2000 if "soak" in phases else 0
+        check(1200 + soak < predicted < 2000 + soak and (card["run"]["soak_ms"] or 0) == soak, card["run"])
+        check(time.monotonic() - start >= soak / 1000, "the soak was too short")
+    for duration in ("", "2", "0s", "-1s", "1w", "31d", "2sm", "1e3s"):
+        answer = run("check", "--soak", duration, "--json", machine=build(), env=environment())
+        check(answer.returncode == 2 and codes(document(answer)) == ["usage"], duration)
+
+
+def test_inject():
+    """Corrupted on purpose: found, status 1 whatever happens, and nothing of it is kept."""
+    fresh()
+    path = build()
+    for kind, number in (("memory", 3), ("copy", 2), ("compute", 1)):
+        words = ["check", "--level", "quick", "--inject", kind]
+        answer = run(*words, "--json", machine=path, env=environment())
+        found = document(answer)
+        card = found["cards"][0]
+        check(answer.returncode == 1 and card["detector_works"] and card["run"]["inject"] == kind, found)
+        check(card["injected"] == card["detected"] == number, card)
+        text = run(*words, machine=path, env=environment()).stdout.decode()
+        check("detector works" in text and "FAILED" not in text, text)
+    # A card that cannot be tested or does not get that far: nothing was detected.
+    for script in ("cuInit=code:100", "cuMemcpyHtoDAsync_v2=code:719", "cuInit=exit:0"):
+        answer = run("check", "--level", "quick", "--inject", "memory", machine=path, env=environment(script))
+        check(answer.returncode == 1 and b"DETECTOR FAILED" in answer.stdout and b"detector works" not in answer.stdout, answer.stdout)
+    check(not (STATE / f"{CARD}.json").exists(), "a state file tells of faults that the card does not have")
+    answer = run("check", "--inject", "chips", "--json", machine=path, env=environment())
+    check(answer.returncode == 2 and codes(document(answer)) == ["usage"], answer.stdout)
+
+
+def test_compare():
+    """Beside an earlier document: rates, and a finding when one fell by more than a tenth."""
+    path, before = build(), WORK / "before.json"
+    before.write_bytes(run("check", "--level", "quick", "--json", machine=path, env=environment()).stdout)
+    found = checked(path, "--compare", before)
+    whats = [item["what"] for item in found["cards"][0]["compare"]]
+    check(whats == ["to_card", "to_host", "memory_read", "memory_write", "integer", "fma", "mul+add", "dp4a"], whats)
+    check(codes(found) == [], found["findings"])
+    found = checked(path, "--compare", before, script="bandwidth=220000 link=195")
+    check(codes(found) == ["slower-than-before"] and "memory_read 2" in found["findings"][0]["evidence"], found["findings"])
+    check("to_card" not in found["findings"][0]["evidence"], found["findings"])
+    text = run("check", "--level", "quick", "--compare", before, machine=path, env=environment("link=420")).stdout.decode()
+    check("compared: to_card 4" in text and "(+10" in text, text)
+    for content, status in ((b"{}", 2), (b"no json", 2), (before.read_bytes().replace(b"10de:1b87", b"10de:1c07"), 0)):
+        other = WORK / "other.json"
+        other.write_bytes(content)
+        answer = run("check", "--level", "quick", "--compare", other, "--json", machine=path, env=environment())
+        check(answer.returncode == status and codes(document(answer)) == ["input"], answer.stdout)
+    answer = run("check", "--compare", WORK / "nowhere", "--json", machine=path, env=environment())
+    check(answer.returncode == 2, answer.stdout)
 
 
 def test_no_library():
@@ -185,10 +275,10 @@ def test_not_a_mining_card():
     path.write_text(machine.describe(found, {}, "nvidia"), encoding="utf-8")
     answer = run("check", "--json", machine=path, env=environment())
     check(answer.returncode == 3 and codes(document(answer)) == ["no-card"], answer.stdout)
-    answer = run("check", "1:00.0", "--json", machine=path, env=environment("link=13232"))
+    answer = run("check", "--level", "quick", "1:00.0", "--json", machine=path, env=environment("link=13232"))
     found = document(answer)
     check(answer.returncode == 0 and codes(found) == [] and found["cards"][0]["quirks"]["state"] is None, found)
-    text = run("check", "--any", machine=path, env=environment()).stdout.decode()
+    text = run("check", "--level", "quick", "--any", machine=path, env=environment()).stdout.decode()
     check("quirks not applicable" in text, text)
     check(run("list", machine=path).stdout == b"no mining card\n", "list")
     check(b"10de:1b81" in run("list", "--any", machine=path).stdout, "list --any")
@@ -367,7 +457,7 @@ def test_plan_without_root():
 
 def test_no_place_for_state():
     """A state folder that cannot be made is said and does not change the verdict."""
-    answer = run("check", "--json", machine=build(), env={**environment(), "RUNTIME_DIRECTORY": "/proc/nothing"})
+    answer = run("check", "--level", "quick", "--json", machine=build(), env={**environment(), "RUNTIME_DIRECTORY": "/proc/nothing"})
     found = document(answer)
     check(answer.returncode == 0 and codes(found) == ["no-state"], found)
 

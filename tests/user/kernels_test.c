@@ -77,12 +77,63 @@ static void report_has_the_layout_of_the_ptx(void **state)
 {
 	(void)state;
 	assert_int_equal(offsetof(struct memory_report, wrong), 0);
-	assert_int_equal(offsetof(struct memory_report, wanted), 8);
-	assert_int_equal(offsetof(struct memory_report, record), 16);
+	assert_int_equal(offsetof(struct memory_report, sampled), 8);
+	assert_int_equal(offsetof(struct memory_report, not_first), 12);
+	assert_int_equal(offsetof(struct memory_report, last), 16);
+	assert_int_equal(offsetof(struct memory_report, up), 32);
+	assert_int_equal(offsetof(struct memory_report, down), 160);
+	assert_int_equal(offsetof(struct memory_report, flips), 288);
+	assert_int_equal(offsetof(struct memory_report, bin), 416);
+	assert_int_equal(offsetof(struct memory_report, record), 1440);
 	assert_int_equal(sizeof(struct memory_record), 32);
 	assert_int_equal(offsetof(struct memory_record, expected), 8);
 	assert_int_equal(offsetof(struct memory_record, got), 12);
 	assert_int_equal(offsetof(struct memory_record, again), 16);
+	assert_int_equal(offsetof(struct memory_record, sm), 20);
+	assert_int_equal(offsetof(struct compute_report, wanted), 4);
+	assert_int_equal(offsetof(struct compute_report, ran), 16);
+	assert_int_equal(offsetof(struct compute_report, wrong_on), 1040);
+	assert_int_equal(offsetof(struct compute_report, record), 2064);
+	assert_int_equal(sizeof(struct compute_record), 32);
+}
+
+/* A wrong value tells which place it belongs to. */
+static void pattern_can_be_undone(void **state)
+{
+	static const uint32_t words[] = { 0, 1, 5, 0x400, 0x7fffffff, 0x80000000, 0xffffffff };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+		assert_int_equal(kernel_pattern_word(kernel_pattern(words[i], 0xbb67ae85), 0xbb67ae85), words[i]);
+		assert_int_equal(kernel_pattern_word(kernel_pattern(words[i], 0), 0), words[i]);
+	}
+	assert_int_equal(kernel_pattern_word(0x514e28b7, 1), 0);
+}
+
+/* By hand. */
+static void sweeps_repeat_as_described(void **state)
+{
+	static const struct {
+		struct sweep sweep;
+		uint64_t word;
+		uint32_t value;
+	} rows[] = {
+		{ { .value = 0x55555555, .period = 1 }, 7, 0x55555555 },
+		{ { .value = 0x55555555, .mask = ~0u, .period = 1 }, 7, 0xaaaaaaaa },
+		{ { .value = 1, .step = 1, .period = 8 }, 0, 1 },
+		{ { .value = 1, .step = 1, .period = 8 }, 31, 0x80000000 },
+		{ { .value = 1, .step = 1, .period = 8 }, 32, 1 },
+		{ { .value = 0x80000000, .step = 1, .period = 8 }, 1, 1 },
+		{ { .value = 1, .step = 1, .mask = ~0u, .period = 8 }, 4, ~0x10u },
+		{ { .value = 0xf, .mask = ~(1u << 3), .period = 5 }, 3, 0xf },
+		{ { .value = 0xf, .mask = ~(1u << 3), .period = 5 }, 4, ~0xfu },
+		{ { .value = 0xf, .mask = ~(1u << 3), .period = 5 }, 23, 0xf },
+		{ { .value = 0xf, .mask = ~(1u << 3), .period = 5 }, 0x10000000fULL, ~0xfu },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		assert_int_equal(kernel_sweep(&rows[i].sweep, rows[i].word), rows[i].value);
 }
 
 static void ptx_declares_every_kernel_with_its_arguments(void **state)
@@ -103,7 +154,9 @@ static void ptx_declares_every_kernel_with_its_arguments(void **state)
 		const char *ptx = kernel_ptx(rows[i].module), *at;
 		unsigned int args = 0;
 
-		assert_non_null(strstr(ptx, "\n.version 5.0\n.target sm_50\n.address_size 64\n"));
+		snprintf(entry, sizeof(entry), "\n.version 5.0\n.target sm_%u\n.address_size 64\n",
+			 kernel_capability(rows[i].module));
+		assert_non_null(strstr(ptx, entry));
 		snprintf(entry, sizeof(entry), ".visible .entry %s(", rows[i].name);
 		at = strstr(ptx, entry);
 		assert_non_null(at);
@@ -122,6 +175,8 @@ int main(void)
 		cmocka_unit_test(known_answer_is_that_of_the_ptx),
 		cmocka_unit_test(another_seed_gives_another_answer),
 		cmocka_unit_test(report_has_the_layout_of_the_ptx),
+		cmocka_unit_test(pattern_can_be_undone),
+		cmocka_unit_test(sweeps_repeat_as_described),
 		cmocka_unit_test(ptx_declares_every_kernel_with_its_arguments),
 	};
 

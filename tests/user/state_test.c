@@ -42,7 +42,7 @@ static struct row make_row(struct outcome *outcome)
 	util_copy(outcome->level, sizeof(outcome->level), "quick");
 	util_copy(outcome_phase(outcome, "driver")->result, 16, "pass");
 	outcome_phase(outcome, "driver")->ms = 12;
-	util_copy(outcome_phase(outcome, "vram")->result, 16, "pass");
+	util_copy(outcome_phase(outcome, "address")->result, 16, "pass");
 	finding_make(&finding, FINDING_DRIFTED, BDF, "%s", "aspm is l1");
 	outcome_add(outcome, &finding);
 	return row;
