@@ -18,6 +18,7 @@
 #include "journal.h"
 #include "output.h"
 #include "state.h"
+#include "together.h"
 
 /* Progress is shown and deadlines are looked at this often. */
 #define LOOK_MS		200
@@ -78,7 +79,7 @@ static int open_signals(bool children)
  * The process of one card. It keeps none of our standard streams: stuck in the driver it would keep a pipe open, and
  * `softtape check | reader` would never end.
  */
-static _Noreturn void child(struct job *job)
+static _Noreturn void child(struct job *job, void (*work)(struct job *job, int cancel_fd))
 {
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 
@@ -86,7 +87,7 @@ static _Noreturn void child(struct job *job)
 	if (null < 0 || dup2(null, STDIN_FILENO) < 0 || dup2(null, STDOUT_FILENO) < 0 || dup2(null, STDERR_FILENO) < 0)
 		_exit(EXIT_FAILURE);
 
-	job_run(job, open_signals(false));
+	work(job, open_signals(false));
 	_exit(EXIT_SUCCESS);
 }
 
@@ -103,11 +104,11 @@ static void fail_job(struct job *job, const char *why)
 	job_store(job);
 }
 
-static void start(struct worker *worker)
+static void start(struct worker *worker, void (*work)(struct job *job, int cancel_fd))
 {
 	worker->pid = fork();
 	if (!worker->pid)
-		child(worker->job);
+		child(worker->job, work);
 
 	if (worker->pid < 0) {
 		worker->pid = 0;
@@ -244,6 +245,77 @@ static void supervise(struct check *check)
 	}
 }
 
+/* Waits until nobody else tests: cards of an uplink copy at once, however few may be tested at a time. */
+static bool take_all_slots(struct check *check, unsigned int max, int *fds, unsigned int *held)
+{
+	struct pollfd fd = { .fd = check->signal_fd, .events = POLLIN };
+	int ret = state_try_all_slots(max, fds, held);
+
+	while (ret == -EAGAIN && !check->cancelled) {
+		poll(&fd, 1, LOOK_MS);
+		take_signals(check);
+		ret = state_try_all_slots(max, fds, held);
+	}
+	return !ret;
+}
+
+/* What the port's link carries, by the kernel's reading; 0 = not known. */
+static unsigned int port_carries_mbs(const char *port)
+{
+	char path[64], speed[32], width[32];
+
+	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/current_link_speed", port);
+	if (util_read(path, speed, sizeof(speed)))
+		return 0;
+	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/current_link_width", port);
+	if (util_read(path, width, sizeof(width)))
+		return 0;
+	return selftest_link_mbs((unsigned int)(strtod(speed, NULL) * 1000), (unsigned int)strtoul(width, NULL, 10));
+}
+
+static void copy_together(struct check *check, struct job *jobs, const char *port)
+{
+	struct meeting *meeting;
+	size_t i;
+
+	meeting = mmap(NULL, sizeof(*meeting), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (meeting == MAP_FAILED)
+		return;
+	for (i = 0; i < check->nr; i++)
+		meeting->cards += together_is_under(&jobs[i], port);
+	for (i = 0; i < check->nr; i++) {
+		if (!together_is_under(&jobs[i], port))
+			continue;
+		jobs[i].meeting = meeting;
+		start(&check->worker[i], job_together);
+	}
+	supervise(check);
+	munmap(meeting, sizeof(*meeting));
+	together_judge(jobs, check->nr, port, port_carries_mbs(port));
+	for (i = 0; i < check->nr; i++)
+		if (!strcmp(jobs[i].outcome.uplink.port, port))
+			job_store(&jobs[i]);
+}
+
+/*
+ * Once all cards were tested one by one. This takes all slots, as it needs all cards of an uplink at once: nobody else tests
+ * meanwhile, and it does not begin before the others are done.
+ */
+static void copy_by_uplink(struct check *check, struct job *jobs, unsigned int max)
+{
+	int *fds = calloc(max + 1, sizeof(*fds));
+	unsigned int held = 0;
+	char port[ADDRESS_MAX];
+	size_t i;
+
+	for (i = 0; fds && i < check->nr && !check->cancelled; i++)
+		if (together_find(jobs, check->nr, i, port, sizeof(port)) && take_all_slots(check, max, fds, &held))
+			copy_together(check, jobs, port);
+	while (held)
+		close(fds[--held]);
+	free(fds);
+}
+
 static struct job *make_jobs(const struct result *result, const struct options *options, const struct settings *settings)
 {
 	unsigned int max = settings->max_parallel;
@@ -327,10 +399,11 @@ int check_cards(const struct options *options, const struct settings *settings, 
 	fflush(NULL);
 	for (i = 0; i < check.nr; i++) {
 		check.worker[i].job = &jobs[i];
-		start(&check.worker[i]);
+		start(&check.worker[i], job_run);
 	}
 
 	supervise(&check);
+	copy_by_uplink(&check, jobs, jobs[0].max_parallel);
 	collect(result, jobs);
 	compare(options, before, result);
 	free(check.worker);

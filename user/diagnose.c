@@ -170,3 +170,98 @@ void diagnose_result(const struct selftest_result *result, const char *bdf, stru
 			diagnose_kind(result, kind, bdf, outcome);
 	diagnose_notes(result, bdf, outcome);
 }
+
+/* PCIe allows one wrong bit in 10^12: some repeats are no fault. This many in every 100 MB copied are. */
+#define ERRORS_PER_100MB	1
+
+/* Degrees C from which a card shortens its life; NVIDIA's own slowdown begins a little above. */
+#define HOT_C			90
+
+/* Too many repeats, or any packet that was lost. */
+static bool has_link_errors(const struct outcome *outcome)
+{
+	const struct link_errors *errors = &outcome->link_errors;
+	long long repeats = 0;
+
+	if (!errors->looked)
+		return false;
+	if (errors->nonfatal > 0 || errors->fatal > 0)
+		return true;
+	repeats += errors->corrected > 0 ? errors->corrected : 0;
+	repeats += errors->replays > 0 ? errors->replays : 0;
+	/* Where the kernel does not count, its log is all there is. */
+	if (errors->corrected < 0 && errors->log_lines > 0)
+		repeats += errors->log_lines;
+	return repeats > ERRORS_PER_100MB * (1 + (long long)outcome->test.copied_mb / 100);
+}
+
+static void add_count(struct line *line, long long count, const char *what)
+{
+	if (count >= 0)
+		add(line, "%s%lld %s", line->len ? ", " : "", count, what);
+}
+
+static void diagnose_link_errors(const char *bdf, struct outcome *outcome)
+{
+	const struct link_errors *errors = &outcome->link_errors;
+	struct line line = { .len = 0 };
+	struct finding finding;
+
+	add_count(&line, errors->corrected, "corrected errors");
+	add_count(&line, errors->nonfatal, "non-fatal");
+	add_count(&line, errors->fatal, "fatal");
+	add_count(&line, errors->replays, "replays");
+	add_count(&line, errors->log_lines, "lines in the kernel log");
+	add(&line, " while %u MB were copied", outcome->test.copied_mb);
+	finding_make(&finding, FINDING_LINK_ERRORS, bdf, "%s", line.text);
+	outcome_add(outcome, &finding);
+}
+
+static bool diagnose_heat(const char *bdf, struct outcome *outcome)
+{
+	const struct telemetry *telemetry = &outcome->telemetry;
+	const struct telemetry_range *heat = &telemetry->range[TELEMETRY_TEMPERATURE];
+	bool hot = heat->known && heat->max >= HOT_C, slowed = telemetry->throttle & THROTTLE_HW_THERMAL;
+	struct finding finding;
+
+	if (telemetry->throttle & (THROTTLE_HW_SLOWDOWN | THROTTLE_POWER_BRAKE) && !slowed) {
+		finding_make(&finding, FINDING_THROTTLED, bdf, "throttle reasons 0x%llx",
+			     (unsigned long long)telemetry->throttle);
+		outcome_add(outcome, &finding);
+	}
+	if (!hot && !slowed)
+		return false;
+	finding_make(&finding, FINDING_HOT, bdf, "%u degrees C at most%s", heat->known ? heat->max : 0,
+		     slowed ? ", the hardware slowed it down" : "");
+	outcome_add(outcome, &finding);
+	return true;
+}
+
+/**
+ * diagnose_surroundings - what link and telemetry say beside the test
+ * @bdf:	whose
+ * @outcome:	with its link errors and telemetry; gets the findings
+ *
+ * Return: whether the card is degraded by that.
+ */
+bool diagnose_surroundings(const char *bdf, struct outcome *outcome)
+{
+	bool degraded = has_link_errors(outcome);
+
+	if (degraded)
+		diagnose_link_errors(bdf, outcome);
+	return diagnose_heat(bdf, outcome) || degraded;
+}
+
+/**
+ * diagnose_uplink - do cards slow each other down beyond what their uplink explains
+ * @uplink:	what they reached
+ */
+bool diagnose_uplink(const struct uplink *uplink)
+{
+	unsigned int limit = uplink->alone_mbs;
+
+	if (uplink->carries_mbs && uplink->carries_mbs < limit)
+		limit = uplink->carries_mbs;
+	return uplink->together_mbs * 2ULL < limit;
+}

@@ -6,5 +6,7 @@
 #include "result.h"
 
 void diagnose_result(const struct selftest_result *result, const char *bdf, struct outcome *outcome);
+bool diagnose_surroundings(const char *bdf, struct outcome *outcome);
+bool diagnose_uplink(const struct uplink *uplink);
 
 #endif

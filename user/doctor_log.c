@@ -3,11 +3,11 @@
  * Checks of the kernel log: each line is matched by fragments of what kernel and driver print (nvidia 470 to 595, Linux
  * 5.10 to 7.3), counted by card, and told once.
  */
-#include <ctype.h>
 #include <errno.h>
 #include <string.h>
 
 #include "doctor.h"
+#include "kevent.h"
 #include "klog.h"
 
 /* More damaged packets than this in one boot's log are no accident (an estimate). */
@@ -52,34 +52,6 @@ static const struct {
 	{ "fallen off the bus", FINDING_XID_BUS },
 	{ "Out of memory: Killed process", FINDING_HOST_MEMORY },
 };
-
-/* The first address in a line: "0000:01:00.0", or NVRM's "PCI:0000:01:00" without a function. */
-static void address_of(const char *line, char *buf, size_t size)
-{
-	struct address address;
-	char text[ADDRESS_MAX];
-	const char *c;
-	size_t len;
-
-	buf[0] = '\0';
-	for (c = line; *c; c++) {
-		if (!isxdigit((unsigned char)*c) || (c > line && (isalnum((unsigned char)c[-1]) || c[-1] == '.')))
-			continue;
-		len = strspn(c, "0123456789abcdefABCDEF:");
-		/* dddd:bb:dd, as much as an address has at least without its function. */
-		if (len < strlen("dddd:bb:dd") || len > strlen("dddddddd:bb:dd"))
-			continue;
-		if (c[len] == '.' && address_parse_prefix(c, &address)) {
-			address_format(&address, buf, size);
-			return;
-		}
-		snprintf(text, sizeof(text), "%.*s.0", (int)len, c);
-		if (c[len] != '.' && !address_parse(text, &address)) {
-			address_format(&address, buf, size);
-			return;
-		}
-	}
-}
 
 /* The listed card that a line is about: its own address, or its port's. NULL = somebody else's. */
 static const struct card *card_of(const struct doctor *doctor, const char *bdf)
@@ -127,49 +99,17 @@ static struct tally *count(struct log_walk *walk, enum finding_code code, const 
 	return tally;
 }
 
-/* By what NVIDIA's list of Xid numbers says of the cause; which of them are a program's: its Kubernetes device plugin. */
-static enum finding_code xid_code(int xid)
+static void take_event(struct log_walk *walk, const struct kevent *event, const char *line, const char *bdf)
 {
-	switch (xid) {
-	case 79:
-		return FINDING_XID_BUS;
-	case 48: case 63: case 64: case 92: case 94: case 95:
-		return FINDING_XID_MEMORY;
-	case 13: case 31: case 43: case 45: case 68: case 109:
-		return FINDING_XID_APP;
-	default:
-		return FINDING_XID;
-	}
-}
-
-/* "NVRM: Xid (PCI:0000:01:00): 79, pid=1234, GPU has fallen off the bus." */
-static bool take_xid(struct log_walk *walk, const char *line, const char *bdf)
-{
-	const char *xid = strstr(line, "Xid (");
+	struct tally *tally = count(walk, event->code, bdf, line);
+	size_t len = strlen(tally->xids);
 	char number[16];
-	struct tally *tally;
-	size_t len;
 
-	xid = xid ? strstr(xid, "): ") : NULL;
-	if (!xid)
-		return false;
-
-	snprintf(number, sizeof(number), "%d", atoi(xid + 3));
-	tally = count(walk, xid_code(atoi(number)), bdf, line);
-	len = strlen(tally->xids);
+	if (event->kind != KEVENT_XID)
+		return;
+	snprintf(number, sizeof(number), "%d", event->xid);
 	if (!strstr(tally->xids, number) && len + strlen(number) + 3 < sizeof(tally->xids))
 		snprintf(tally->xids + len, sizeof(tally->xids) - len, "%s%s", len ? ", " : "", number);
-	return true;
-}
-
-/* drivers/pci/pcie/aer.c:aer_print_error */
-static bool take_aer(struct log_walk *walk, const char *line, const char *bdf)
-{
-	if (!strstr(line, "PCIe Bus Error: severity="))
-		return false;
-
-	count(walk, strstr(line, "severity=Corrected") ? FINDING_AER_STORM : FINDING_AER_FATAL, bdf, line);
-	return true;
 }
 
 static void take_line(const char *line, void *data)
@@ -177,9 +117,10 @@ static void take_line(const char *line, void *data)
 	struct log_walk *walk = data;
 	char bdf[ADDRESS_MAX];
 	const struct card *card;
+	struct kevent event;
 	size_t i;
 
-	address_of(line, bdf, sizeof(bdf));
+	kevent_address(line, bdf, sizeof(bdf));
 	card = card_of(walk->doctor, bdf);
 	/* Other devices have their own troubles; a card that is gone is known by the inventory or by its driver's words. */
 	if (bdf[0] && !card && !is_remembered(walk->doctor, bdf) && !strstr(line, "NVRM"))
@@ -199,8 +140,10 @@ static void take_line(const char *line, void *data)
 		return;
 	}
 
-	if (take_xid(walk, line, bdf) || take_aer(walk, line, bdf))
+	if (kevent_parse(line, &event)) {
+		take_event(walk, &event, line, bdf);
 		return;
+	}
 	for (i = 0; i < ARRAY_SIZE(messages); i++)
 		if (strstr(line, messages[i].fragment)) {
 			count(walk, messages[i].code, bdf, line);

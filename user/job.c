@@ -12,9 +12,12 @@
 #include <sys/eventfd.h>
 #include <time.h>
 
+#include "aer.h"
 #include "bind.h"
 #include "busy.h"
 #include "diagnose.h"
+#include "kevent.h"
+#include "klog.h"
 #include "predict.h"
 #include "quirks.h"
 #include "selftest.h"
@@ -33,6 +36,15 @@
 #define STORE_MS	60000
 /* Cards of a rig go to full power so far apart. */
 #define POWER_GAP_MS	100
+/* Cards of an uplink wait for each other so long: contexts of slow cards take seconds. */
+#define MEETING_MS	60000
+/* And then copy so long. */
+#define TOGETHER_MS	500
+/* Rounds of questions to NVML; a quick check is over in seconds. */
+#define NVML_QUICK_MS	200
+#define NVML_MS		1000
+/* No count that was read. */
+#define AER_UNREAD	(-2)
 /* Another check's slot is looked for this often. */
 #define SLOT_LOOK_MS	250
 
@@ -225,6 +237,11 @@ static void take_result(struct job *job, const struct selftest_result *result)
  * @who:	who came while it ran, empty = nobody
  * @stored:	phases that the state file tells of
  * @stored_ms:	when it was written
+ * @telemetry:	process that asks NVML
+ * @before:	errors of the link before the link phase
+ * @klog_fd:	kernel log from the beginning on, negative = may not be read
+ * @arrived:	this card waits for the others of its uplink
+ * @give_up_ms:	until then, 0 = it does not wait yet
  */
 struct test_run {
 	struct job *job;
@@ -232,7 +249,37 @@ struct test_run {
 	char who[256];
 	unsigned int stored;
 	long long stored_ms;
+	struct telemetry_watch telemetry;
+	struct aer_counts before;
+	int klog_fd;
+	bool arrived;
+	long long give_up_ms;
 };
+
+/* The errors of the link while it is at work: between the beginning and the end of its phase. */
+static void watch_link(struct test_run *run, const struct selftest_result *so_far)
+{
+	enum selftest_word word = so_far->phase[SELFTEST_LINK].word;
+	struct link_errors *errors = &run->job->outcome.link_errors;
+	struct aer_counts now;
+
+	if (word == SELFTEST_NOT_RUN || errors->looked)
+		return;
+	aer_read(&run->job->card, &now);
+	if (word == SELFTEST_RUNNING) {
+		/* The first look; the phase has hardly begun. */
+		if (run->before.corrected == AER_UNREAD)
+			run->before = now;
+		return;
+	}
+	if (run->before.corrected == AER_UNREAD)
+		return;
+	aer_since(&run->before, &now);
+	errors->looked = true;
+	errors->corrected = now.corrected;
+	errors->nonfatal = now.nonfatal;
+	errors->fatal = now.fatal;
+}
 
 /* Who arrives during the test must neither suffer from it nor be taken for a fault. */
 static void on_progress(const struct selftest_result *so_far, void *data)
@@ -245,6 +292,7 @@ static void on_progress(const struct selftest_result *so_far, void *data)
 	for (i = 0; i < SELFTEST_NR_PHASES; i++)
 		phases += (so_far->phase[i].word != SELFTEST_NOT_RUN) + (so_far->phase[i].word > SELFTEST_RUNNING);
 	take_result(run->job, so_far);
+	watch_link(run, so_far);
 	/* The next call comes within a second; one that does not come is a process that is stuck. */
 	run->job->deadline_ms = now_ms + TELL_MS + GRACE_MS;
 	if (phases != run->stored || now_ms - run->stored_ms >= STORE_MS) {
@@ -256,10 +304,50 @@ static void on_progress(const struct selftest_result *so_far, void *data)
 		eventfd_write(run->stop_fd, 1);
 }
 
+/* The last one to come opens the door for all; a card that waits too long goes home. */
+static bool all_are_there(struct test_run *run)
+{
+	struct meeting *meeting = run->job->meeting;
+	unsigned int ready, gone;
+
+	if (!meeting)
+		return true;
+	if (!run->arrived) {
+		run->arrived = true;
+		run->give_up_ms = util_now_ms() + MEETING_MS;
+		atomic_fetch_add(&meeting->ready, 1);
+	}
+	ready = atomic_load(&meeting->ready);
+	gone = atomic_load(&meeting->gone);
+	if (ready + gone >= meeting->cards && ready > 1)
+		return true;
+	if (ready + gone >= meeting->cards || util_now_ms() > run->give_up_ms)
+		eventfd_write(run->stop_fd, 1);
+	return false;
+}
+
 static bool may_go_on(enum selftest_ask ask, void *data)
 {
-	(void)data;
-	return ask != ASK_POWER || state_take_turn("power", POWER_GAP_MS);
+	struct test_run *run = data;
+
+	switch (ask) {
+	case ASK_POWER:
+		return state_take_turn("power", POWER_GAP_MS);
+	case ASK_TOGETHER:
+		return all_are_there(run);
+	default:
+		return true;
+	}
+}
+
+/* Half of its highest clock, or less, is idle. */
+static bool clock_fell(void *data)
+{
+	struct test_run *run = data;
+	const struct telemetry_range *clock = &run->job->outcome.telemetry.range[TELEMETRY_MEMORY_CLOCK];
+
+	telemetry_read(&run->telemetry, &run->job->outcome.telemetry);
+	return clock->known && clock->now <= clock->max / 2;
 }
 
 /* One descriptor for two reasons to stop: readable when either of the two is. */
@@ -296,13 +384,65 @@ static const struct selftest_plan *plan_of(enum level level)
 	}
 }
 
-static int run_selftest(struct job *job, int cancel_fd, struct verdict_facts *facts)
+static void take_event(const char *line, void *data)
 {
-	int stop_fd CLEANUP_CLOSE = eventfd(0, EFD_CLOEXEC), any_fd CLEANUP_CLOSE = join(cancel_fd, stop_fd);
-	struct test_run run = { .job = job, .stop_fd = stop_fd };
-	struct selftest_result result;
-	char config[CARD_PATH_MAX + 16];
-	struct selftest_request request = {
+	struct test_run *run = data;
+	struct outcome *outcome = &run->job->outcome;
+	struct kevent event;
+	unsigned int i;
+
+	if (!kevent_parse(line, &event))
+		return;
+	if (event.kind == KEVENT_AER) {
+		if (!strcmp(event.bdf, run->job->card.bdf) || !strcmp(event.bdf, run->job->card.port))
+			outcome->link_errors.log_lines++;
+		return;
+	}
+	if (strcmp(event.bdf, run->job->card.bdf))
+		return;
+	for (i = 0; i < outcome->nr_xid; i++)
+		if (outcome->xid[i] == event.xid)
+			return;
+	if (outcome->nr_xid == OUTCOME_XIDS_MAX)
+		return;
+	outcome->xid[outcome->nr_xid++] = event.xid;
+	note(run->job, event.code, line);
+}
+
+/* What the test does not see itself: NVML, the kernel log, the link's counters. */
+static void look_around_begin(struct test_run *run)
+{
+	struct job *job = run->job;
+
+	run->before.corrected = AER_UNREAD;
+	run->klog_fd = klog_open_end();
+	telemetry_start(job->card.bdf, job->level == LEVEL_QUICK ? NVML_QUICK_MS : NVML_MS, &run->telemetry);
+}
+
+static void look_around_end(struct test_run *run, struct verdict_facts *facts)
+{
+	struct job *job = run->job;
+	struct outcome *outcome = &job->outcome;
+	const struct telemetry *telemetry = &outcome->telemetry;
+	unsigned int i;
+
+	telemetry_read(&run->telemetry, &outcome->telemetry);
+	telemetry_stop(&run->telemetry);
+	outcome->link_errors.replays = telemetry->replays_known ? (long long)telemetry->replays - telemetry->replays_first : -1;
+	outcome->link_errors.log_lines = run->klog_fd < 0 ? -1 : 0;
+	if (run->klog_fd >= 0) {
+		klog_drain(run->klog_fd, take_event, run);
+		close(run->klog_fd);
+	}
+	/* A program's fault is the test's own if it is anybody's: told, and the data says the rest. */
+	for (i = 0; i < outcome->nr_xid; i++)
+		facts->driver_fault |= kevent_xid_code(outcome->xid[i]) != FINDING_XID_APP;
+	facts->short_of |= diagnose_surroundings(job->card.bdf, outcome);
+}
+
+static void make_request(struct job *job, const char *config, struct test_run *run, struct selftest_request *ret)
+{
+	*ret = (struct selftest_request){
 		.bdf = job->card.bdf,
 		.config_path = config,
 		.plan = *plan_of(job->level),
@@ -310,22 +450,35 @@ static int run_selftest(struct job *job, int cancel_fd, struct verdict_facts *fa
 		.sysfs = job->card.syspath,
 		.speed_mts = speed_mts(job->card.view.speed),
 		.width = job->card.view.width,
-		.cancel_fd = any_fd,
 		.progress = on_progress,
 		.grant = may_go_on,
-		.progress_data = &run,
+		.clock_fell = clock_fell,
+		.progress_data = run,
 	};
-
 	if (job->soak_ms)
-		request.plan.soak_ms = job->soak_ms;
-	job->outcome.soak_ms = request.plan.soak_ms;
+		ret->plan.soak_ms = job->soak_ms;
+}
+
+static int run_selftest(struct job *job, int cancel_fd, struct verdict_facts *facts)
+{
+	int stop_fd CLEANUP_CLOSE = eventfd(0, EFD_CLOEXEC), any_fd CLEANUP_CLOSE = join(cancel_fd, stop_fd);
+	struct test_run run = { .job = job, .stop_fd = stop_fd };
+	struct selftest_request request;
+	struct selftest_result result;
+	char config[CARD_PATH_MAX + 16];
+
 	card_path(&job->card, "config", config, sizeof(config));
+	make_request(job, config, &run, &request);
+	request.cancel_fd = any_fd;
+	job->outcome.soak_ms = request.plan.soak_ms;
 	job->outcome.tested = true;
-	job->deadline_ms = 0;
+	job->deadline_ms = util_now_ms() + TELL_MS + GRACE_MS;
+	look_around_begin(&run);
 	selftest_run(&request, &result);
 	take_result(job, &result);
 	job->outcome.queue_ms += result.queue_ms;
 	diagnose_result(&result, job->card.bdf, &job->outcome);
+	look_around_end(&run, facts);
 	facts->tested = true;
 	facts->word = result.word;
 	/* The link is read while the card is still awake from the test. */
@@ -423,6 +576,65 @@ void job_run(struct job *job, int cancel_fd)
 		cancel(job);
 	else
 		finish(job, RUN_DONE, verdict_decide(&facts));
+}
+
+/* Adds what a card showed while others copied too to what it showed alone. */
+static void merge_together(struct job *job, const struct selftest_result *result)
+{
+	struct outcome *outcome = &job->outcome;
+	struct phase *phase = outcome_phase(outcome, selftest_phase_name(SELFTEST_TOGETHER));
+	enum selftest_word word = result->phase[SELFTEST_TOGETHER].word;
+	struct verdict_facts facts = { .testable = true, .tested = true, .word = result->word };
+	struct selftest_result *test = &outcome->test;
+	uint32_t i;
+
+	util_copy(phase->result, sizeof(phase->result), selftest_word_name(word));
+	phase->ms = result->phase[SELFTEST_TOGETHER].ms;
+	phase->predicted_ms = result->phase[SELFTEST_TOGETHER].predicted_ms;
+	test->phase[SELFTEST_TOGETHER] = result->phase[SELFTEST_TOGETHER];
+	test->together_mbs = result->together_mbs;
+	test->errors += result->errors;
+	outcome->errors += result->errors;
+	for (i = 0; i < result->nr_faults && test->nr_faults < SELFTEST_FAULTS_MAX; i++)
+		test->fault[test->nr_faults++] = result->fault[i];
+	/* Cancelled, or a context that another process has now: nothing new is known. */
+	if (result->word == SELFTEST_CANCELLED || result->word == SELFTEST_NOT_TESTABLE)
+		return;
+	diagnose_result(result, job->card.bdf, outcome);
+	outcome->verdict = verdict_worse(outcome->verdict, verdict_decide(&facts));
+}
+
+/**
+ * job_together - let a card copy while the others of its uplink do the same
+ * @job:	checked before, with its meeting
+ * @cancel_fd:	readable = end early
+ *
+ * Takes no slot: the caller holds all of them.
+ */
+void job_together(struct job *job, int cancel_fd)
+{
+	int stop_fd CLEANUP_CLOSE = eventfd(0, EFD_CLOEXEC), any_fd CLEANUP_CLOSE = join(cancel_fd, stop_fd);
+	struct test_run run = { .job = job, .stop_fd = stop_fd, .klog_fd = -1 };
+	int lock CLEANUP_CLOSE = -1;
+	struct selftest_request request;
+	struct selftest_result result;
+	char config[CARD_PATH_MAX + 16], holder[128];
+
+	job->deadline_ms = util_now_ms() + 3LL * MEETING_MS + GRACE_MS;
+	lock = state_lock_card(&job->card, holder, sizeof(holder));
+	if (lock != -EBUSY) {
+		card_path(&job->card, "config", config, sizeof(config));
+		make_request(job, config, &run, &request);
+		request.cancel_fd = any_fd;
+		request.plan = (struct selftest_plan){ .together_ms = TOGETHER_MS };
+		request.progress = NULL;
+		selftest_run(&request, &result);
+		merge_together(job, &result);
+	}
+	if (!run.arrived)
+		atomic_fetch_add(&job->meeting->gone, 1);
+	job->outcome.run = RUN_DONE;
+	job_store(job);
 }
 
 /**

@@ -3,7 +3,21 @@
 #ifndef JOB_H
 #define JOB_H
 
+#include <stdatomic.h>
+
 #include "command.h"
+
+/**
+ * struct meeting - cards that are to copy at the same time; shared between their processes
+ * @cards:	how many there are
+ * @ready:	that wait for the others
+ * @gone:	that will not come
+ */
+struct meeting {
+	unsigned int cards;
+	_Atomic unsigned int ready;
+	_Atomic unsigned int gone;
+};
 
 /**
  * struct job - shared between the process that checks a card and the one that waits for it
@@ -17,6 +31,7 @@
  * @soak_ms:	length of the soak, 0 = the level's
  * @force:	test a card that others use
  * @foreign:	another check has the card: its state file is not ours to write
+ * @meeting:	for job_together()
  * @state_error: what kept the state file from being written, as errno; 0 = nothing
  */
 struct job {
@@ -30,10 +45,12 @@ struct job {
 	unsigned long long soak_ms;
 	bool force;
 	bool foreign;
+	struct meeting *meeting;
 	int state_error;
 };
 
 void job_run(struct job *job, int cancel_fd);
+void job_together(struct job *job, int cancel_fd);
 void job_abandon(struct job *job, const char *why);
 void job_store(struct job *job);
 

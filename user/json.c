@@ -153,6 +153,21 @@ static struct json_object *windows_object(const struct selftest_rates *rates)
 	return object;
 }
 
+static struct json_object *uplink_object(const struct uplink *uplink)
+{
+	struct json_object *object;
+
+	if (!uplink->port[0])
+		return NULL;
+	object = json_object_new_object();
+	add_text(object, "port", uplink->port);
+	add_number(object, "cards", uplink->cards);
+	add_number(object, "carries_mbs", uplink->carries_mbs);
+	add_number(object, "alone_mbs", uplink->alone_mbs);
+	add_number(object, "together_mbs", uplink->together_mbs);
+	return object;
+}
+
 static struct json_object *rates_object(const struct outcome *outcome)
 {
 	const struct selftest_result *test = &outcome->test;
@@ -166,6 +181,7 @@ static struct json_object *rates_object(const struct outcome *outcome)
 	add_number(rates, "both_mbs", test->both_mbs);
 	add_number(rates, "together_mbs", test->together_mbs);
 	add_number(rates, "copied_mb", test->copied_mb);
+	add(rates, "uplink", uplink_object(&outcome->uplink));
 	return rates;
 }
 
@@ -270,6 +286,84 @@ static struct json_object *statistics_object(const struct selftest_statistics *s
 	return object;
 }
 
+static void add_count(struct json_object *object, const char *key, long long count)
+{
+	add(object, key, count < 0 ? NULL : json_object_new_int64(count));
+}
+
+static struct json_object *link_errors_object(const struct link_errors *errors)
+{
+	struct json_object *object;
+
+	if (!errors->looked)
+		return NULL;
+	object = json_object_new_object();
+	add_count(object, "corrected", errors->corrected);
+	add_count(object, "nonfatal", errors->nonfatal);
+	add_count(object, "fatal", errors->fatal);
+	add_count(object, "replays", errors->replays);
+	add_count(object, "log_lines", errors->log_lines);
+	return object;
+}
+
+static struct json_object *range_object(const struct telemetry_range *range)
+{
+	struct json_object *object;
+
+	if (!range->known)
+		return NULL;
+	object = json_object_new_object();
+	add(object, "last", json_object_new_uint64(range->now));
+	add(object, "min", json_object_new_uint64(range->min));
+	add(object, "max", json_object_new_uint64(range->max));
+	return object;
+}
+
+static struct json_object *trend_array(const struct telemetry *telemetry)
+{
+	struct json_object *array = json_object_new_array();
+	uint32_t i;
+
+	for (i = 0; i < telemetry->nr_trend; i++) {
+		const struct telemetry_point *point = &telemetry->trend[i];
+		struct json_object *object = json_object_new_object();
+
+		add(object, "seconds", json_object_new_uint64(point->seconds));
+		add_number(object, "temperature_c", point->celsius);
+		add_number(object, "power_mw", point->milliwatts);
+		add_number(object, "sm_mhz", point->sm_mhz);
+		json_object_array_add(array, object);
+	}
+	return array;
+}
+
+static struct json_object *telemetry_object(const struct telemetry *telemetry)
+{
+	struct json_object *object;
+	int channel;
+
+	if (!telemetry->samples)
+		return NULL;
+	object = json_object_new_object();
+	add_bool(object, "simulated", telemetry->simulated);
+	add_number(object, "samples", telemetry->samples);
+	for (channel = 0; channel < TELEMETRY_NR_CHANNELS; channel++)
+		add(object, telemetry_channel_word(channel), range_object(&telemetry->range[channel]));
+	add(object, "throttle_reasons", telemetry->throttle_known ? json_object_new_uint64(telemetry->throttle) : NULL);
+	add(object, "trend", trend_array(telemetry));
+	return object;
+}
+
+static struct json_object *xids_array(const struct outcome *outcome)
+{
+	struct json_object *array = json_object_new_array();
+	unsigned int i;
+
+	for (i = 0; i < outcome->nr_xid; i++)
+		json_object_array_add(array, json_object_new_int(outcome->xid[i]));
+	return array;
+}
+
 static struct json_object *comparisons_array(const struct outcome *outcome)
 {
 	struct json_object *array = json_object_new_array();
@@ -295,6 +389,9 @@ static void add_test(struct json_object *card, const struct outcome *outcome)
 	add(card, "faults", faults_array(test));
 	add(card, "more_faults", json_object_new_uint64(test->more_faults));
 	add(card, "statistics", statistics_object(&test->statistics));
+	add(card, "link_errors", link_errors_object(&outcome->link_errors));
+	add(card, "telemetry", telemetry_object(&outcome->telemetry));
+	add(card, "xids", xids_array(outcome));
 	if (outcome->nr_comparison)
 		add(card, "compare", comparisons_array(outcome));
 	if (!outcome->inject)

@@ -4,5 +4,7 @@
 #define KLOG_H
 
 int klog_each(void (*take)(const char *line, void *data), void *data);
+int klog_open_end(void);
+void klog_drain(int fd, void (*take)(const char *line, void *data), void *data);
 
 #endif

@@ -566,6 +566,8 @@ int main(int argc, char **argv)
 
 	if (argc == 2 && !strcmp(argv[1], SELFTEST_CHILD_COMMAND))
 		return selftest_child();
+	if (argc == 2 && !strcmp(argv[1], TELEMETRY_CHILD_COMMAND))
+		return telemetry_child();
 
 	setlocale(LC_CTYPE, "");
 	output_color_init();

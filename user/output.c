@@ -537,6 +537,19 @@ static void print_units(const struct selftest_result *test)
 	putchar('\n');
 }
 
+static void print_surroundings(const struct outcome *outcome)
+{
+	const struct telemetry_range *range = outcome->telemetry.range;
+	const struct uplink *uplink = &outcome->uplink;
+
+	if (uplink->port[0])
+		printf("  together: %u cards below %s at once, %u MB/s (one by one %u)\n", uplink->cards, uplink->port,
+		       uplink->together_mbs, uplink->alone_mbs);
+	if (range[TELEMETRY_TEMPERATURE].known)
+		printf("  heat: %u to %u degrees C%s\n", range[TELEMETRY_TEMPERATURE].min, range[TELEMETRY_TEMPERATURE].max,
+		       outcome->telemetry.simulated ? " (simulated)" : "");
+}
+
 static void print_comparisons(const struct outcome *outcome)
 {
 	unsigned int i;
@@ -562,6 +575,7 @@ static void print_test(const struct outcome *outcome)
 		       (unsigned long long)test->mem_mib, test->read_mbs / 1000.0, test->peak_mbs / 1000.0);
 	if (test->sm_seen)
 		print_units(test);
+	print_surroundings(outcome);
 	print_comparisons(outcome);
 	if (outcome->inject)
 		printf("  injected: %u words corrupted, %u of them found: %s\n", test->injected, test->detected,

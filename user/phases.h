@@ -10,10 +10,6 @@
 
 #include "selftest.h"
 
-/* Descriptors of the child: the page, and an eventfd that wakes the parent. */
-#define PHASES_PAGE_FD	3
-#define PHASES_KICK_FD	4
-
 #define PHASES_MAGIC	0x73667470	/* "sftp" */
 
 /**

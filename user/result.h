@@ -6,6 +6,7 @@
 #include "card.h"
 #include "finding.h"
 #include "smbus.h"
+#include "telemetry.h"
 #include "verdict.h"
 
 struct json_object;
@@ -13,6 +14,7 @@ struct json_object;
 #define OUTCOME_PHASES_MAX	32
 #define OUTCOME_FINDINGS_MAX	24
 #define OUTCOME_COMPARISONS_MAX	8
+#define OUTCOME_XIDS_MAX	8
 
 /* X(enumerator, word); the words are interface (state file). */
 #define RUNS(X)					\
@@ -55,6 +57,40 @@ struct comparison {
 };
 
 /**
+ * struct link_errors - trouble of the link while the link phase copied
+ * @looked:	the phase was run
+ * @corrected:	repaired by the link, both ends; -1 = not counted here
+ * @nonfatal:	packets lost, the same
+ * @fatal:	the same
+ * @log_lines:	lines of the kernel log with such errors, during the whole test; -1 = may not be read
+ * @replays:	packets sent again by NVML's counter, during the whole test; -1 = not offered
+ */
+struct link_errors {
+	bool looked;
+	long long corrected;
+	long long nonfatal;
+	long long fatal;
+	long long log_lines;
+	long long replays;
+};
+
+/**
+ * struct uplink - what several cards share on their way to the processor
+ * @port:	root port above them, empty = none shared
+ * @cards:	that copied at once
+ * @carries_mbs: what its link carries, 0 = not known
+ * @alone_mbs:	sum of what the cards reach one by one
+ * @together_mbs: sum of what they reached at once
+ */
+struct uplink {
+	char port[ADDRESS_MAX];
+	unsigned int cards;
+	unsigned int carries_mbs;
+	unsigned int alone_mbs;
+	unsigned int together_mbs;
+};
+
+/**
  * struct outcome - what a check of one card came to so far; plain values, shared between processes
  * @run:	how far the check came
  * @verdict:	VERDICT_NONE until the end
@@ -78,6 +114,11 @@ struct comparison {
  * @queue_ms:	time spent waiting for a turn
  * @inject:	what was corrupted on purpose
  * @soak_ms:	length of the soak asked for
+ * @telemetry:	what NVML measured meanwhile
+ * @link_errors: of the link phase
+ * @xid:	numbers that the driver reported meanwhile, each once
+ * @nr_xid:	their number
+ * @uplink:	when cards copied together
  * @comparison:	rates beside those of an earlier check
  * @nr_comparison: their number
  * @test:	the self-test in full, valid with @tested; not kept in state files
@@ -105,6 +146,11 @@ struct outcome {
 	unsigned int queue_ms;
 	enum selftest_inject inject;
 	unsigned long long soak_ms;
+	struct telemetry telemetry;
+	struct link_errors link_errors;
+	int xid[OUTCOME_XIDS_MAX];
+	unsigned int nr_xid;
+	struct uplink uplink;
 	struct comparison comparison[OUTCOME_COMPARISONS_MAX];
 	unsigned int nr_comparison;
 	struct selftest_result test;

@@ -14,9 +14,7 @@
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -25,6 +23,7 @@
 #include "phases.h"
 #include "predict.h"
 #include "selftest.h"
+#include "spawn.h"
 
 /*
  * A child past its limit gets this long to stop by itself, after SIGTERM, after SIGKILL. The first is longest: a kill
@@ -34,20 +33,15 @@
 #define TERM_MS		1000
 #define KILL_MS		1500
 
-/* Descriptors up to here are closed one by one where close_range() is not to be had. */
-#define CLOSE_MAX	1024
-
 /**
  * struct child - the process that runs the phases
- * @pid:	its id, 0 = never started
- * @pidfd:	becomes readable when it has ended
+ * @spawn:	the process
  * @kick_fd:	eventfd, becomes readable when a phase begins or ends
  * @page:	shared with it
  * @page_fd:	memory behind @page
  */
 struct child {
-	pid_t pid;
-	int pidfd;
+	struct spawn spawn;
 	int kick_fd;
 	int page_fd;
 	struct phases_page *page;
@@ -157,99 +151,9 @@ uint32_t selftest_link_mbs(unsigned int speed_mts, unsigned int width)
 	return (uint32_t)(raw_mbs * 84 / 100);
 }
 
-/* All that could steer or slow CUDA, and what could preload other code into the child. Kept: LD_LIBRARY_PATH. */
-static bool env_is_dropped(const char *entry)
-{
-	static const char * const prefix[] = { "CUDA_", "LD_PRELOAD=", "LD_AUDIT=" };
-
-	for (size_t i = 0; i < sizeof(prefix) / sizeof(prefix[0]); i++)
-		if (!strncmp(entry, prefix[i], strlen(prefix[i])))
-			return true;
-	return false;
-}
-
-/* Pointers into the caller's environment; the array is the caller's to free. */
-static char **env_make(void)
-{
-	/* No writes under anybody's home; compiling two small files is cheap. */
-	static char no_cache[] = "CUDA_CACHE_DISABLE=1";
-	size_t nr = 0, kept = 0;
-	char **env;
-
-	while (environ && environ[nr])
-		nr++;
-	env = calloc(nr + 2, sizeof(*env));
-	if (!env)
-		return NULL;
-	for (size_t i = 0; i < nr; i++)
-		if (!env_is_dropped(environ[i]))
-			env[kept++] = environ[i];
-	env[kept] = no_cache;
-	return env;
-}
-
-/*
- * Between fork() and execve() in a program that may have threads: system calls only. The child must hold nothing of
- * ours: an unkillable one with our stdout would keep a reader of that pipe waiting (facts: run with a frozen file
- * system).
- */
-static void child_exec(const struct child *child, pid_t parent, char **env)
-{
-	char * const argv[] = { "softtape", SELFTEST_CHILD_COMMAND, NULL };
-	const struct sigaction by_default = { .sa_handler = SIG_DFL };
-	sigset_t none;
-	int null_fd, page_fd, kick_fd;
-
-	/* Above every number that is about to be overwritten. */
-	null_fd = open("/dev/null", O_RDWR);
-	null_fd = fcntl(null_fd, F_DUPFD, PHASES_KICK_FD + 1);
-	page_fd = fcntl(child->page_fd, F_DUPFD, PHASES_KICK_FD + 1);
-	kick_fd = fcntl(child->kick_fd, F_DUPFD, PHASES_KICK_FD + 1);
-	if (dup2(null_fd, 0) < 0 || dup2(null_fd, 1) < 0 || dup2(null_fd, 2) < 0 || dup2(page_fd, PHASES_PAGE_FD) < 0 ||
-	    dup2(kick_fd, PHASES_KICK_FD) < 0)
-		_exit(126);
-	if (syscall(SYS_close_range, PHASES_KICK_FD + 1, ~0U, 0))
-		for (int fd = PHASES_KICK_FD + 1; fd < CLOSE_MAX; fd++)
-			close(fd);
-
-	/* Ctrl-C in a terminal is for the parent, which then stops the child in order. */
-	setsid();
-	for (int sig = 1; sig < NSIG; sig++)
-		sigaction(sig, &by_default, NULL);
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
-	prctl(PR_SET_PDEATHSIG, SIGTERM);
-	if (getppid() != parent)
-		_exit(126);
-
-	execve("/proc/self/exe", argv, env);
-	_exit(127);
-}
-
-static int child_start(struct child *child)
-{
-	pid_t parent = getpid();
-	char **env;
-
-	env = env_make();
-	if (!env)
-		return -ENOMEM;
-	child->pid = fork();
-	if (!child->pid)
-		child_exec(child, parent, env);
-	free(env);
-	if (child->pid < 0) {
-		child->pid = 0;
-		return -errno;
-	}
-
-	child->pidfd = (int)syscall(SYS_pidfd_open, child->pid, 0);
-	return child->pidfd < 0 ? -errno : 0;
-}
-
 static int child_init(struct child *child, const struct selftest_request *req)
 {
-	*child = (struct child){ .pidfd = -1, .kick_fd = -1, .page_fd = -1, .page = MAP_FAILED };
+	*child = (struct child){ .spawn.pidfd = -1, .kick_fd = -1, .page_fd = -1, .page = MAP_FAILED };
 
 	child->page_fd = memfd_create("softtape", MFD_CLOEXEC);
 	if (child->page_fd < 0 || ftruncate(child->page_fd, sizeof(*child->page)))
@@ -268,7 +172,7 @@ static int child_init(struct child *child, const struct selftest_request *req)
 	atomic_store(&child->page->link_mbs, selftest_link_mbs(req->speed_mts, req->width));
 	child->page->result.failed = SELFTEST_NR_PHASES;
 	atomic_store(&child->page->phase, SELFTEST_NR_PHASES);
-	return child_start(child);
+	return spawn_start(SELFTEST_CHILD_COMMAND, child->page_fd, child->kick_fd, &child->spawn);
 }
 
 static void child_exit(struct child *child)
@@ -279,32 +183,19 @@ static void child_exit(struct child *child)
 		close(child->page_fd);
 	if (child->kick_fd >= 0)
 		close(child->kick_fd);
-	if (child->pidfd >= 0)
-		close(child->pidfd);
-}
-
-/* Whether the child has ended within @ms. */
-static bool child_has_ended(const struct child *child, unsigned int ms)
-{
-	struct pollfd pfd = { .fd = child->pidfd, .events = POLLIN };
-	uint64_t end_ms = phases_now_ms() + ms;
-	int left = (int)ms;
-
-	while (poll(&pfd, 1, left) < 0 && errno == EINTR)
-		left = end_ms > phases_now_ms() ? (int)(end_ms - phases_now_ms()) : 0;
-	return pfd.revents & POLLIN;
+	spawn_close(&child->spawn);
 }
 
 static bool child_stop(const struct child *child)
 {
 	atomic_store(&child->page->stop, 1);
-	if (child_has_ended(child, STOP_MS))
+	if (spawn_has_ended(&child->spawn, STOP_MS))
 		return true;
-	syscall(SYS_pidfd_send_signal, child->pidfd, SIGTERM, NULL, 0);
-	if (child_has_ended(child, TERM_MS))
+	spawn_signal(&child->spawn, SIGTERM);
+	if (spawn_has_ended(&child->spawn, TERM_MS))
 		return true;
-	syscall(SYS_pidfd_send_signal, child->pidfd, SIGKILL, NULL, 0);
-	return child_has_ended(child, KILL_MS);
+	spawn_signal(&child->spawn, SIGKILL);
+	return spawn_has_ended(&child->spawn, KILL_MS);
 }
 
 /* What a child wrote may be anything: numbers into their ranges, text to its end. */
@@ -452,7 +343,7 @@ static void look(struct progress *seen, const struct child *child)
 	seen->done = done;
 	seen->step = step;
 	seen->step_ms = now_ms;
-	seen->cpu_wait_ms = cpu_wait_ms(child->pid);
+	seen->cpu_wait_ms = cpu_wait_ms(child->spawn.pid);
 }
 
 static bool is_late(const struct progress *seen, const struct selftest_request *req, const struct child *child)
@@ -466,7 +357,7 @@ static bool is_late(const struct progress *seen, const struct selftest_request *
 		limit = STEP_MS;
 	if (still_ms < limit)
 		return false;
-	waited_ms = cpu_wait_ms(child->pid) - seen->cpu_wait_ms;
+	waited_ms = cpu_wait_ms(child->spawn.pid) - seen->cpu_wait_ms;
 	return still_ms >= limit + waited_ms;
 }
 
@@ -493,6 +384,12 @@ static void read_link_under_load(const struct selftest_request *req, const struc
 		atomic_store(&child->page->link_mbs, carries);
 }
 
+static void pass_on_clock(const struct selftest_request *req, const struct child *child)
+{
+	if (req->clock_fell && atomic_load(&child->page->phase) == SELFTEST_HOLD && req->clock_fell(req->progress_data))
+		atomic_store(&child->page->clock_fell, 1);
+}
+
 /* Answers what the child asks; returns for how long to wait until the next look. */
 static int answer(const struct selftest_request *req, const struct child *child)
 {
@@ -514,7 +411,7 @@ static enum end watch(const struct selftest_request *req, const struct child *ch
 	seen.step_ms = seen.phase_ms;
 	for (;;) {
 		struct pollfd pfd[] = {
-			{ .fd = child->pidfd, .events = POLLIN },
+			{ .fd = child->spawn.pidfd, .events = POLLIN },
 			{ .fd = child->kick_fd, .events = POLLIN },
 			{ .fd = req->cancel_fd, .events = POLLIN },
 		};
@@ -529,6 +426,7 @@ static enum end watch(const struct selftest_request *req, const struct child *ch
 		if (pfd[2].revents & (POLLIN | POLLHUP))
 			return END_CANCELLED;
 		read_link_under_load(req, child);
+		pass_on_clock(req, child);
 		if ((pfd[1].revents & POLLIN && read(child->kick_fd, &kicks, sizeof(kicks)) == sizeof(kicks)) ||
 		    phases_now_ms() - seen.told_ms >= TELL_MS) {
 			seen.told_ms = phases_now_ms();
@@ -638,7 +536,7 @@ static void judge_death(const struct child *child, struct selftest_result *ret)
 	char call[100], how[60];
 
 	/* Somebody else may have reaped it (SIGCHLD ignored): then how it ended is unknown, that it did is not. */
-	if (waitid(P_PID, (id_t)child->pid, &info, WEXITED | WNOHANG) || !info.si_pid)
+	if (waitid(P_PID, (id_t)child->spawn.pid, &info, WEXITED | WNOHANG) || !info.si_pid)
 		snprintf(how, sizeof(how), "ended");
 	else if (info.si_code == CLD_EXITED)
 		snprintf(how, sizeof(how), "exited with status %d", info.si_status);
@@ -662,7 +560,7 @@ static void judge_late(const struct child *child, struct selftest_result *ret)
 	bool ended;
 
 	describe_call(child->page, call, sizeof(call));
-	describe_stuck(child->pid, stuck, sizeof(stuck));
+	describe_stuck(child->spawn.pid, stuck, sizeof(stuck));
 	ended = child_stop(child);
 	collect(child, ret);
 	if (place.phase == SELFTEST_NR_PHASES) {
@@ -736,8 +634,6 @@ static void judge(const struct selftest_request *req, const struct child *child,
 	if (ret->word != SELFTEST_PASS && ret->word != SELFTEST_DEGRADED && ret->word != SELFTEST_CANCELLED &&
 	    card_is_lost(req->config_path))
 		judge_lost(ret);
-	/* The process table entry; nothing to do when it is not there or the child lives on. */
-	waitpid(child->pid, NULL, WNOHANG);
 }
 
 void selftest_run(const struct selftest_request *req, struct selftest_result *ret)
@@ -750,10 +646,8 @@ void selftest_run(const struct selftest_request *req, struct selftest_result *re
 	if (!err) {
 		judge(req, &child, watch(req, &child), ret);
 	} else {
-		if (child.pid) {
-			kill(child.pid, SIGKILL);
-			waitpid(child.pid, NULL, WNOHANG);
-		}
+		if (child.spawn.pid)
+			kill(child.spawn.pid, SIGKILL);
 		host_error(ret, "cannot start the test process", strerror(-err));
 	}
 	child_exit(&child);
@@ -767,13 +661,13 @@ int selftest_child(void)
 	struct stat st;
 
 	/* By size first: touching a page behind the end of a shorter file is a signal. */
-	if (!fstat(PHASES_PAGE_FD, &st) && st.st_size == sizeof(*page))
-		page = mmap(NULL, sizeof(*page), PROT_READ | PROT_WRITE, MAP_SHARED, PHASES_PAGE_FD, 0);
+	if (!fstat(SPAWN_PAGE_FD, &st) && st.st_size == sizeof(*page))
+		page = mmap(NULL, sizeof(*page), PROT_READ | PROT_WRITE, MAP_SHARED, SPAWN_PAGE_FD, 0);
 	if (page == MAP_FAILED || page->magic != PHASES_MAGIC) {
 		fprintf(stderr, "softtape: %s is for softtape itself\n", SELFTEST_CHILD_COMMAND);
 		return 2;
 	}
-	phases_run(page, PHASES_KICK_FD);
+	phases_run(page, SPAWN_KICK_FD);
 	/* Not exit(): no destructor of a CUDA library may run after the verdict. */
 	_exit(0);
 }

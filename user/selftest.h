@@ -220,7 +220,8 @@ struct selftest_plan {
  * @progress:	called in the caller's process when a phase begins or ends, once in a second between, and at the end;
  *		may be NULL
  * @grant:	asked again and again while the child waits: may it go on; NULL = always. That time counts as queue
- * @progress_data: handed to @progress and @grant
+ * @clock_fell:	asked while the card waits in the hold phase: is its memory clock down; NULL = not known
+ * @progress_data: handed to these three
  */
 struct selftest_request {
 	const char *bdf;
@@ -234,6 +235,7 @@ struct selftest_request {
 	unsigned int limit_ms;
 	void (*progress)(const struct selftest_result *so_far, void *data);
 	bool (*grant)(enum selftest_ask ask, void *data);
+	bool (*clock_fell)(void *data);
 	void *progress_data;
 };
 

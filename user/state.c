@@ -541,6 +541,46 @@ int state_lock_card(const struct card *card, char *holder, size_t size)
 	return ret;
 }
 
+/* A descriptor that holds a slot, -EAGAIN when it is taken, or another negative errno. */
+static int try_slot(int dir_fd, unsigned int number)
+{
+	char name[32];
+	int fd;
+
+	snprintf(name, sizeof(name), "slot.%u", number);
+	fd = openat(dir_fd, name, O_RDONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0644);
+	if (fd < 0)
+		return -errno;
+	if (!flock(fd, LOCK_EX | LOCK_NB))
+		return fd;
+	close(fd);
+	return -EAGAIN;
+}
+
+/**
+ * state_try_all_slots - claim the slots that are still missing, from the first on
+ * @max:	number of slots
+ * @fds:	descriptors, @max of them; those held so far are kept
+ * @held:	how many are held, changed
+ *
+ * Who wants all takes them in order and keeps what he has: two who do so cannot block each other.
+ *
+ * Return: 0 when all are held, -EAGAIN when the next one is taken, another negative errno when slots cannot be had.
+ */
+int state_try_all_slots(unsigned int max, int *fds, unsigned int *held)
+{
+	int dir_fd CLEANUP_CLOSE = open_own_dir();
+
+	if (dir_fd < 0)
+		return dir_fd;
+	for (; *held < max; (*held)++) {
+		fds[*held] = try_slot(dir_fd, *held);
+		if (fds[*held] < 0)
+			return fds[*held];
+	}
+	return 0;
+}
+
 /**
  * state_try_slot - claim one of the slots for tests at once
  * @max:	number of slots, 0 = no limit
@@ -551,7 +591,6 @@ int state_lock_card(const struct card *card, char *holder, size_t size)
 int state_try_slot(unsigned int max)
 {
 	int dir_fd CLEANUP_CLOSE = open_own_dir();
-	char name[32];
 	unsigned int i;
 	int fd;
 
@@ -561,13 +600,9 @@ int state_try_slot(unsigned int max)
 		return open("/dev/null", O_RDONLY | O_CLOEXEC);
 
 	for (i = 0; i < max; i++) {
-		snprintf(name, sizeof(name), "slot.%u", i);
-		fd = openat(dir_fd, name, O_RDONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0644);
-		if (fd < 0)
-			return -errno;
-		if (!flock(fd, LOCK_EX | LOCK_NB))
+		fd = try_slot(dir_fd, i);
+		if (fd != -EAGAIN)
 			return fd;
-		close(fd);
 	}
 
 	return -EAGAIN;

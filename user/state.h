@@ -14,6 +14,7 @@ int state_each(int (*take)(const char *bdf, void *data), void *data);
 
 int state_lock_card(const struct card *card, char *holder, size_t size);
 bool state_take_turn(const char *name, unsigned int gap_ms);
+int state_try_all_slots(unsigned int max, int *fds, unsigned int *held);
 int state_try_slot(unsigned int max);
 
 unsigned long long state_pid_ticks(int pid);

@@ -80,6 +80,8 @@ enum verdict verdict_decide(const struct verdict_facts *facts)
 		return VERDICT_NOT_TESTABLE;
 	if (facts->tested)
 		verdict = from_test(facts->word);
+	if (facts->driver_fault && (verdict == VERDICT_PASS || verdict == VERDICT_DEGRADED))
+		return VERDICT_FAULT;
 	if (verdict == VERDICT_PASS && facts->short_of)
 		return VERDICT_DEGRADED;
 	return verdict;

@@ -34,7 +34,8 @@ enum verdict {
  * @testable:	driver bound, card not busy
  * @tested:	the self-test was run (it is not at level bind-only)
  * @word:	its outcome, valid with @tested
- * @short_of:	quirks or link are below what was asked
+ * @short_of:	quirks, link or cooling are below what was asked
+ * @driver_fault: the driver reported a fault of the card, whatever the test saw
  */
 struct verdict_facts {
 	bool lost;
@@ -42,6 +43,7 @@ struct verdict_facts {
 	bool tested;
 	enum selftest_word word;
 	bool short_of;
+	bool driver_fault;
 };
 
 const char *verdict_word(enum verdict verdict);

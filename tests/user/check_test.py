@@ -293,11 +293,52 @@ def test_two_cards():
     check(f"{PORT}" in tree and "shared by 2 cards" in tree, tree)
 
 
+def test_together():
+    """Cards below one root port copy at once, also when only one may be tested at a time; a card alone does not."""
+    config = WORK / "together.conf"
+    config.write_text("max_parallel = 1\n", encoding="utf-8")
+    path = build(second=True)
+    for words in ([], ["--config", config]):
+        found = checked(path, *words)
+        for card in found["cards"]:
+            phase = card["phases"][-1]
+            uplink = card["rates"]["uplink"]
+            check((phase["name"], phase["result"]) == ("copy-together", "pass"), card["phases"])
+            check(uplink["port"] == PORT and uplink["cards"] == 2 and 400 < uplink["together_mbs"] < 440, uplink)
+            check(card["verdict"] == "pass" and codes(found) == [], found["findings"])
+    # Wrong only then, and a card that leaves: each has its word, and the other one is not held up.
+    found = checked(path, script="cuCtxCreate_v2=code:46@1", status=3)
+    check(all("copy-together" not in [phase["name"] for phase in card["phases"]] for card in found["cards"]), found["cards"])
+    card = checked(build())["cards"][0]
+    check(card["rates"]["uplink"] is None and card["phases"][-1]["name"] == "teardown", card["phases"])
+
+
+def test_telemetry():
+    """What NVML offers is kept, what it does not is null; heat degrades; a library that hangs costs nothing."""
+    card = checked(build(), script="temp=71 fan=-1 power=150000")["cards"][0]
+    told = card["telemetry"]
+    check(told["simulated"] and told["samples"] >= 1 and told["temperature_c"] == {"last": 71, "min": 71, "max": 71}, told)
+    check(told["fan_percent"] is None and told["power_mw"]["max"] == 150000 and told["memory_mhz"]["last"] == 5005, told)
+    check(told["trend"][0]["temperature_c"] == 71 and card["link_errors"]["replays"] == 0, card)
+    for script, code, status in (("temp=89", [], 0), ("temp=90", ["card-hot"], 5), ("throttle=0x40", ["card-hot"], 5),
+                                 ("throttle=0x48 temp=95", ["card-hot"], 5), ("throttle=0x4", [], 0),
+                                 ("throttle=0x80", ["throttled"], 0), ("throttle=-1 temp=-1 replay=-1 smclock=-1", [], 0),
+                                 ("replay=1", ["link-errors"], 5)):
+        found = checked(build(), script=script, status=status)
+        check(codes(found) == code, (script, found["findings"]))
+    for trouble in ("nvmlInit_v2=hang-hard", "nvmlDeviceGetTemperature=hang-hard@2", "nvmlDeviceGetPowerUsage=signal:11",
+                    "nvmlInit_v2=code:9", "nvmlDeviceGetHandleByPciBusId_v2=code:6", "nvmlDeviceGetClockInfo=exit:0"):
+        start = time.monotonic()
+        found = checked(build(), script=trouble)
+        check(codes(found) == [] and time.monotonic() - start < 15, (trouble, found["findings"]))
+
+
 def test_slots():
     """One slot: the second card queues; nobody is forgotten."""
     config = WORK / "softtape.conf"
     config.write_text("max_parallel = 1\n", encoding="utf-8")
     found = checked(build(second=True), "--config", config, script="cuInit=delay:1500")
+    check(all(card["run"]["queue_ms"] is not None for card in found["cards"]), found)
     queued = [[phase["ms"] for phase in card["phases"] if phase["name"] == "queue"] for card in found["cards"]]
     check(sorted(map(len, queued)) == [0, 1] and max(sum(queued, [])) > 1000, queued)
 

@@ -28,6 +28,7 @@
 #include "phases.h"
 #include "predict.h"
 #include "selftest.h"
+#include "spawn.h"
 
 /* As seen from where the test is run, or absolute. */
 #ifndef FAKE_DIR
@@ -1009,7 +1010,7 @@ static int misbehave(const char *how)
 
 	if (!strcmp(how, "dies"))
 		return 7;
-	page = mmap(NULL, sizeof(struct phases_page), PROT_READ | PROT_WRITE, MAP_SHARED, PHASES_PAGE_FD, 0);
+	page = mmap(NULL, sizeof(struct phases_page), PROT_READ | PROT_WRITE, MAP_SHARED, SPAWN_PAGE_FD, 0);
 	if (page != MAP_FAILED)
 		memset(page, 0xee, sizeof(struct phases_page));
 	return 0;
