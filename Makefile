@@ -121,6 +121,10 @@ prove: ## what takes too long for CI: every kernel of the DKMS builds, packages 
 	$(Q)scripts/deps test
 	$(Q)PROVE=1 scripts/test check user dkms packages fleet kunit boot
 
+.PHONY: fuzz
+fuzz: ## feed the readers of logs and dumps and the JSON writer with anything, SECONDS=60 each (clang)
+	$(Q)+$(MAKE) --no-print-directory -s -C tests/fuzz $(if $(SECONDS),SECONDS=$(SECONDS))
+
 .PHONY: bench
 bench: helper ## sizes of the module and the helper; KDIR= as for module
 	$(Q)scripts/bench

@@ -165,9 +165,10 @@ enum selftest_word computetest_run(struct test *t)
 	enum selftest_word word = run_units(t, t->page->plan.compute_ms, seen);
 	struct selftest_result *result = &t->page->result;
 
-	if (word != SELFTEST_PASS || cardtest_stopped(t) || result->sm_seen >= result->sm_count)
+	if ((word != SELFTEST_PASS && word != SELFTEST_DATA_FAULT) || cardtest_stopped(t) ||
+	    result->sm_seen >= result->sm_count)
 		return word;
 	cardtest_say(t, "only %u of %u multiprocessors were seen to compute", result->sm_seen, result->sm_count);
 	result->notes |= NOTE_SM_UNSEEN;
-	return SELFTEST_DEGRADED;
+	return word == SELFTEST_PASS ? SELFTEST_DEGRADED : word;
 }

@@ -69,6 +69,8 @@ static enum config_flaw find_cap(const struct config *config, __u8 id, size_t *r
 	int left;
 
 	*ret_pos = 0;
+	if (!has(config, PCI_CAPABILITY_LIST, 1))
+		return CONFIG_SHORT;
 	if (!(word(config, PCI_STATUS) & PCI_STATUS_CAP_LIST))
 		return CONFIG_FINE;
 

@@ -12,10 +12,21 @@ static void add(struct json_object *object, const char *key, struct json_object 
 	json_object_object_add(object, key, value);
 }
 
+/* What drivers, kernels and firmware say need not be UTF-8; JSON must be (RFC 8259 8.1). */
+static struct json_object *clean_string(const char *text)
+{
+	char *clean CLEANUP_FREE = malloc(strlen(text) + 1);
+
+	if (!clean)
+		abort();
+	util_clean_utf8(text, clean, strlen(text) + 1);
+	return json_object_new_string(clean);
+}
+
 /* Unknown is null, never a word or a number of its own. */
 static void add_text(struct json_object *object, const char *key, const char *text)
 {
-	add(object, key, text && text[0] && strcmp(text, "unknown") ? json_object_new_string(text) : NULL);
+	add(object, key, text && text[0] && strcmp(text, "unknown") ? clean_string(text) : NULL);
 }
 
 static void add_number(struct json_object *object, const char *key, unsigned long long number)

@@ -442,11 +442,12 @@ static enum selftest_word judge_rate(struct test *t, enum selftest_word word)
 {
 	struct selftest_result *result = &t->page->result;
 
-	if (word != SELFTEST_PASS || (uint64_t)result->read_mbs * 100 >= (uint64_t)result->peak_mbs * SLOW_PERCENT)
+	if ((word != SELFTEST_PASS && word != SELFTEST_DATA_FAULT) ||
+	    (uint64_t)result->read_mbs * 100 >= (uint64_t)result->peak_mbs * SLOW_PERCENT)
 		return word;
 	cardtest_say(t, "memory is read at %u MB/s, clock and bus width give %u MB/s", result->read_mbs, result->peak_mbs);
 	result->notes |= NOTE_SLOW_MEMORY;
-	return SELFTEST_DEGRADED;
+	return word == SELFTEST_PASS ? SELFTEST_DEGRADED : word;
 }
 
 enum selftest_word memtest_address(struct test *t)

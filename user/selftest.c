@@ -23,7 +23,7 @@
 #include "phases.h"
 #include "predict.h"
 #include "selftest.h"
-#include "spawn.h"
+#include "respawn.h"
 
 /*
  * A child past its limit gets this long to stop by itself, after SIGTERM, after SIGKILL. The first is longest: a kill
@@ -41,7 +41,7 @@
  * @page_fd:	memory behind @page
  */
 struct child {
-	struct spawn spawn;
+	struct respawn spawn;
 	int kick_fd;
 	int page_fd;
 	struct phases_page *page;
@@ -172,7 +172,7 @@ static int child_init(struct child *child, const struct selftest_request *req)
 	atomic_store(&child->page->link_mbs, selftest_link_mbs(req->speed_mts, req->width));
 	child->page->result.failed = SELFTEST_NR_PHASES;
 	atomic_store(&child->page->phase, SELFTEST_NR_PHASES);
-	return spawn_start(SELFTEST_CHILD_COMMAND, child->page_fd, child->kick_fd, &child->spawn);
+	return respawn_start(SELFTEST_CHILD_COMMAND, child->page_fd, child->kick_fd, &child->spawn);
 }
 
 static void child_exit(struct child *child)
@@ -183,19 +183,19 @@ static void child_exit(struct child *child)
 		close(child->page_fd);
 	if (child->kick_fd >= 0)
 		close(child->kick_fd);
-	spawn_close(&child->spawn);
+	respawn_close(&child->spawn);
 }
 
 static bool child_stop(const struct child *child)
 {
 	atomic_store(&child->page->stop, 1);
-	if (spawn_has_ended(&child->spawn, STOP_MS))
+	if (respawn_has_ended(&child->spawn, STOP_MS))
 		return true;
-	spawn_signal(&child->spawn, SIGTERM);
-	if (spawn_has_ended(&child->spawn, TERM_MS))
+	respawn_signal(&child->spawn, SIGTERM);
+	if (respawn_has_ended(&child->spawn, TERM_MS))
 		return true;
-	spawn_signal(&child->spawn, SIGKILL);
-	return spawn_has_ended(&child->spawn, KILL_MS);
+	respawn_signal(&child->spawn, SIGKILL);
+	return respawn_has_ended(&child->spawn, KILL_MS);
 }
 
 /* What a child wrote may be anything: numbers into their ranges, text to its end. */
@@ -661,13 +661,13 @@ int selftest_child(void)
 	struct stat st;
 
 	/* By size first: touching a page behind the end of a shorter file is a signal. */
-	if (!fstat(SPAWN_PAGE_FD, &st) && st.st_size == sizeof(*page))
-		page = mmap(NULL, sizeof(*page), PROT_READ | PROT_WRITE, MAP_SHARED, SPAWN_PAGE_FD, 0);
+	if (!fstat(RESPAWN_PAGE_FD, &st) && st.st_size == sizeof(*page))
+		page = mmap(NULL, sizeof(*page), PROT_READ | PROT_WRITE, MAP_SHARED, RESPAWN_PAGE_FD, 0);
 	if (page == MAP_FAILED || page->magic != PHASES_MAGIC) {
 		fprintf(stderr, "softtape: %s is for softtape itself\n", SELFTEST_CHILD_COMMAND);
 		return 2;
 	}
-	phases_run(page, SPAWN_KICK_FD);
+	phases_run(page, RESPAWN_KICK_FD);
 	/* Not exit(): no destructor of a CUDA library may run after the verdict. */
 	_exit(0);
 }

@@ -96,7 +96,7 @@ void telemetry_start(const char *bdf, unsigned int interval_ms, struct telemetry
 		page->interval_ms = interval_ms;
 		snprintf(page->bdf, sizeof(page->bdf), "%s", bdf);
 		ret->page = page;
-		spawn_start(TELEMETRY_CHILD_COMMAND, fd, -1, &ret->spawn);
+		respawn_start(TELEMETRY_CHILD_COMMAND, fd, -1, &ret->spawn);
 	}
 	if (fd >= 0)
 		close(fd);
@@ -131,11 +131,11 @@ void telemetry_stop(struct telemetry_watch *watch)
 {
 	if (watch->page)
 		atomic_store(&watch->page->stop, 1);
-	if (watch->spawn.pidfd >= 0 && !spawn_has_ended(&watch->spawn, STOP_MS)) {
-		spawn_signal(&watch->spawn, SIGKILL);
-		spawn_has_ended(&watch->spawn, STOP_MS);
+	if (watch->spawn.pidfd >= 0 && !respawn_has_ended(&watch->spawn, STOP_MS)) {
+		respawn_signal(&watch->spawn, SIGKILL);
+		respawn_has_ended(&watch->spawn, STOP_MS);
 	}
-	spawn_close(&watch->spawn);
+	respawn_close(&watch->spawn);
 	if (watch->page)
 		munmap(watch->page, sizeof(*watch->page));
 	watch->page = NULL;
@@ -259,7 +259,7 @@ int telemetry_child(void)
 {
 	struct telemetry_page *page;
 
-	page = mmap(NULL, sizeof(*page), PROT_READ | PROT_WRITE, MAP_SHARED, SPAWN_PAGE_FD, 0);
+	page = mmap(NULL, sizeof(*page), PROT_READ | PROT_WRITE, MAP_SHARED, RESPAWN_PAGE_FD, 0);
 	if (page == MAP_FAILED || page->magic != TELEMETRY_MAGIC) {
 		fputs("softtape: this command is not for people\n", stderr);
 		return 2;

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "spawn.h"
+#include "respawn.h"
 
 /* X(enumerator, word, unit in the word); the words are interface (JSON). What NVML does not offer is not available. */
 #define TELEMETRY_CHANNELS(X)				\
@@ -97,7 +97,7 @@ struct telemetry_page;
  * @page:	shared with it, NULL = could not be started
  */
 struct telemetry_watch {
-	struct spawn spawn;
+	struct respawn spawn;
 	struct telemetry_page *page;
 };
 

@@ -164,6 +164,45 @@ int util_link_name(const char *path, char *buf, size_t size)
 	return 0;
 }
 
+/* Bytes of the character that a text begins with; 0 when it begins with none (RFC 3629). */
+static size_t utf8_length(const unsigned char *text)
+{
+	size_t i, length = text[0] < 0x80 ? 1 : text[0] < 0xc2 ? 0 : text[0] < 0xe0 ? 2 : text[0] < 0xf0 ? 3 : text[0] < 0xf5 ? 4 : 0;
+
+	for (i = 1; i < length; i++)
+		if ((text[i] & 0xc0) != 0x80)
+			return 0;
+	/* Longer than needed, half of a surrogate pair, behind the last character. */
+	if ((text[0] == 0xe0 && text[1] < 0xa0) || (text[0] == 0xed && text[1] > 0x9f) ||
+	    (text[0] == 0xf0 && text[1] < 0x90) || (text[0] == 0xf4 && text[1] > 0x8f))
+		return 0;
+	return length;
+}
+
+/**
+ * util_clean_utf8 - copy a text that may hold anything, as a kernel log does
+ * @text:	as it came
+ * @buf:	filled; a byte that is no UTF-8 becomes a question mark
+ * @size:	bytes in @buf; a longer text is cut between two characters
+ */
+void util_clean_utf8(const char *text, char *buf, size_t size)
+{
+	size_t length, at = 0;
+
+	while (*text) {
+		length = utf8_length((const unsigned char *)text);
+		if (at + (length ? length : 1) >= size)
+			break;
+		if (length)
+			memcpy(buf + at, text, length);
+		else
+			buf[at] = '?';
+		at += length ? length : 1;
+		text += length ? length : 1;
+	}
+	buf[at] = '\0';
+}
+
 /* Copies a text, cut where it does not fit. */
 void util_copy(char *buf, size_t size, const char *text)
 {

@@ -96,6 +96,7 @@ static const struct {
 } rows[] = {
 	{ "as it is", 4096, 0x06, 0x10, CONFIG_FINE, true, true, 2 },
 	{ "what anybody may read", 64, 0x06, 0x10, CONFIG_SHORT, false, false, 0 },
+	{ "ends before the list begins", 0x20, 0x06, 0x10, CONFIG_SHORT, false, false, 0 },
 	{ "no list, 64 bytes", 64, 0x06, 0x00, CONFIG_FINE, true, false, 0 },
 	{ "no list", 4096, 0x06, 0x00, CONFIG_FINE, true, true, 0 },
 	{ "ends at the capability", 0x78, 0x06, 0x10, CONFIG_SHORT, false, false, 0 },

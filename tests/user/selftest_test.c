@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/fs.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -18,6 +19,7 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/timerfd.h>
 #include <sys/wait.h>
@@ -28,7 +30,7 @@
 #include "phases.h"
 #include "predict.h"
 #include "selftest.h"
-#include "spawn.h"
+#include "respawn.h"
 
 /* As seen from where the test is run, or absolute. */
 #ifndef FAKE_DIR
@@ -236,7 +238,7 @@ static void wrong_data_is_a_fault(void **state)
 		{ "misread=69632:4:1", SELFTEST_ADDRESS, FAULT_READ, 1, 1, 0x1000, 0x2a781069, 0x2a781079 },
 		{ "garble=69632", SELFTEST_ADDRESS, FAULT_PLACE, 8, 80, 0x1000, 0x2a781069, 0x70dd2caa },
 		{ "mismove=69632:4", SELFTEST_MOVE, FAULT_MOVE, 1, 1, 0x1000, 0, 0x10 },
-		{ "decay=69632:4:50", SELFTEST_HOLD, FAULT_HOLD, 1, 1, 0x1000, 0, 0x10 },
+		{ "decay=69632:4:900", SELFTEST_HOLD, FAULT_HOLD, 1, 1, 0x1000, 0, 0x10 },
 		{ "h2d=5", SELFTEST_LINK, FAULT_TO_CARD, 20, 4096, 20, 0x1ef79989, 0x1ef79988 },
 		{ "d2h=7", SELFTEST_LINK, FAULT_TO_HOST, 20, 4096, 28, 0x54937977, 0x54937976 },
 		{ "smfault=14:2", SELFTEST_HOLD, FAULT_COMPUTE, 1, ~0u, 77, 0, 0x10 },
@@ -244,11 +246,15 @@ static void wrong_data_is_a_fault(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct selftest_plan plan = every_phase;
 		const struct selftest_fault *fault;
 		struct selftest_result r;
 
+		/* Far longer than a busy machine leaves the memory alone at any other time. */
+		if (rows[i].kind == FAULT_HOLD)
+			plan.hold_ms = 1000;
 		use_fake(rows[i].script);
-		r = run(&(struct selftest_request){ 0 });
+		r = run(&(struct selftest_request){ .plan = plan });
 		print_result(rows[i].script, &r);
 		assert_int_equal(r.word, SELFTEST_DATA_FAULT);
 		assert_int_equal(r.failed, rows[i].failed);
@@ -656,6 +662,7 @@ static void hang_is_a_verdict_in_time(void **state)
 		const char *error;
 	} rows[] = {
 		{ "cuInit=hang", 500, SELFTEST_INIT, "cuInit entered, not back, state S" },
+		{ "cuInit=spin", 500, SELFTEST_INIT, "cuInit entered, not back, state R" },
 		{ "cuCtxCreate_v2=hang-hard", 800, SELFTEST_CONTEXT, "cuCtxCreate_v2 entered, not back, state S" },
 		/* A kernel that never ends: the child polls, sees the stop flag and leaves by itself. */
 		{ "cuStreamQuery=code:600@9", 1500, SELFTEST_ADDRESS, "after cuStreamQuery: 600 CUDA_ERROR_NOT_READY" },
@@ -680,6 +687,56 @@ static void hang_is_a_verdict_in_time(void **state)
 		assert_in_range(took_ms, rows[i].limit_ms, rows[i].limit_ms * (rows[i].failed + 1) + STOP_MS);
 		assert_phases_agree(&r);
 	}
+}
+
+/*
+ * A machine that is busy with other things: the same processor, a sixteenth of its time. Phases take far longer than their
+ * limit and yet make their steps; a child that never comes back is one all the same, at ten times the limit at the latest.
+ */
+static void a_loaded_machine_is_no_hang(void **state)
+{
+	enum { LIMIT_MS = 400, HOGS = 15 };
+	uint32_t slowest_ms = 0;
+	struct selftest_result r;
+	cpu_set_t before, one;
+	pid_t hog[HOGS];
+	uint64_t begin_ms;
+
+	(void)state;
+	assert_int_equal(sched_getaffinity(0, sizeof(before), &before), 0);
+	CPU_ZERO(&one);
+	CPU_SET(sched_getcpu(), &one);
+	assert_int_equal(sched_setaffinity(0, sizeof(one), &one), 0);
+	for (unsigned int i = 0; i < HOGS; i++) {
+		hog[i] = fork();
+		if (!hog[i]) {
+			prctl(PR_SET_PDEATHSIG, SIGKILL);
+			/* As the child does: some kernels share a processor out by session. */
+			setsid();
+			for (;;)
+				;
+		}
+	}
+	use_fake("vram=32");
+	r = run(&(struct selftest_request){ .limit_ms = LIMIT_MS });
+	print_result("loaded", &r);
+	for (unsigned int i = 0; i < SELFTEST_NR_PHASES; i++)
+		slowest_ms = r.phase[i].ms > slowest_ms ? r.phase[i].ms : slowest_ms;
+
+	use_fake("cuCtxCreate_v2=spin");
+	begin_ms = phases_now_ms();
+	assert_int_equal(run(&(struct selftest_request){ .limit_ms = LIMIT_MS }).word, SELFTEST_HUNG);
+	begin_ms = phases_now_ms() - begin_ms;
+
+	for (unsigned int i = 0; i < HOGS; i++) {
+		kill(hog[i], SIGKILL);
+		waitpid(hog[i], NULL, 0);
+	}
+	sched_setaffinity(0, sizeof(before), &before);
+	assert_int_equal(r.word, SELFTEST_PASS);
+	/* Otherwise the machine was not busy enough to tell. */
+	assert_true(slowest_ms > LIMIT_MS);
+	assert_true(begin_ms < 10 * LIMIT_MS * 4 + STOP_MS);
 }
 
 /* Late, but within the limit. */
@@ -1010,7 +1067,7 @@ static int misbehave(const char *how)
 
 	if (!strcmp(how, "dies"))
 		return 7;
-	page = mmap(NULL, sizeof(struct phases_page), PROT_READ | PROT_WRITE, MAP_SHARED, SPAWN_PAGE_FD, 0);
+	page = mmap(NULL, sizeof(struct phases_page), PROT_READ | PROT_WRITE, MAP_SHARED, RESPAWN_PAGE_FD, 0);
 	if (page != MAP_FAILED)
 		memset(page, 0xee, sizeof(struct phases_page));
 	return 0;
@@ -1047,6 +1104,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(hidden_command_by_hand_is_refused),
 		cmocka_unit_test_setup_teardown(child_in_state_d_is_left_behind, frozen_setup, frozen_teardown),
 		cmocka_unit_test_setup_teardown(pipe_ends_although_the_child_does_not, frozen_setup, frozen_teardown),
+		cmocka_unit_test(a_loaded_machine_is_no_hang),
 	};
 
 	if (argc == 2 && !strcmp(argv[1], SELFTEST_CHILD_COMMAND))

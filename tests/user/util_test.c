@@ -60,10 +60,44 @@ static void test_read_cuts(void **state)
 	assert_true(util_read("/proc/self/nothing", buf, sizeof(buf)) < 0);
 }
 
+/* Examples of RFC 3629 and of the Unicode Standard's table of well-formed sequences, and their neighbours. */
+static void test_utf8(void **state)
+{
+	static const struct {
+		const char *desc;
+		const char *text;
+		const char *clean;
+	} texts[] = {
+		{ "plain", "a line", "a line" },
+		{ "two bytes", "\xc3\xa4", "\xc3\xa4" },
+		{ "three bytes", "\xe5\x8d\xa1", "\xe5\x8d\xa1" },
+		{ "four bytes", "\xf0\x9f\x98\x80", "\xf0\x9f\x98\x80" },
+		{ "a byte of another code", "\xe4", "?" },
+		{ "cut off", "ab\xe5\x8d", "ab??" },
+		{ "longer than needed", "\xc0\xaf", "??" },
+		{ "longer than needed, three", "\xe0\x9f\xbf", "???" },
+		{ "half of a pair", "\xed\xa0\x80", "???" },
+		{ "behind the last", "\xf4\x90\x80\x80", "????" },
+		{ "the last", "\xf4\x8f\xbf\xbf", "\xf4\x8f\xbf\xbf" },
+		{ "a follower alone", "\x80x", "?x" },
+		{ "too long", "0123456789abcdefghij", "0123456789abcde" },
+		{ "not cut inside a character", "0123456789abcd\xc3\xa4", "0123456789abcd" },
+	};
+	char clean[16];
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < ARRAY_SIZE(texts); i++) {
+		util_clean_utf8(texts[i].text, clean, sizeof(clean));
+		assert_row(!strcmp(clean, texts[i].clean), &texts[i]);
+	}
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_address),
+		cmocka_unit_test(test_utf8),
 		cmocka_unit_test(test_read_cuts),
 	};
 

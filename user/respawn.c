@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* This program once more, as a process that may hang or die. */
-#include "spawn.h"
+#include "respawn.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -63,14 +63,14 @@ static void exec_self(char *command, int page_fd, int kick_fd, pid_t parent, cha
 
 	/* Above every number that is about to be overwritten. */
 	null_fd = open("/dev/null", O_RDWR);
-	null_fd = fcntl(null_fd, F_DUPFD, SPAWN_KICK_FD + 1);
-	page_fd = fcntl(page_fd, F_DUPFD, SPAWN_KICK_FD + 1);
-	kick_fd = fcntl(kick_fd < 0 ? null_fd : kick_fd, F_DUPFD, SPAWN_KICK_FD + 1);
-	if (dup2(null_fd, 0) < 0 || dup2(null_fd, 1) < 0 || dup2(null_fd, 2) < 0 || dup2(page_fd, SPAWN_PAGE_FD) < 0 ||
-	    dup2(kick_fd, SPAWN_KICK_FD) < 0)
+	null_fd = fcntl(null_fd, F_DUPFD, RESPAWN_KICK_FD + 1);
+	page_fd = fcntl(page_fd, F_DUPFD, RESPAWN_KICK_FD + 1);
+	kick_fd = fcntl(kick_fd < 0 ? null_fd : kick_fd, F_DUPFD, RESPAWN_KICK_FD + 1);
+	if (dup2(null_fd, 0) < 0 || dup2(null_fd, 1) < 0 || dup2(null_fd, 2) < 0 || dup2(page_fd, RESPAWN_PAGE_FD) < 0 ||
+	    dup2(kick_fd, RESPAWN_KICK_FD) < 0)
 		_exit(126);
-	if (syscall(SYS_close_range, SPAWN_KICK_FD + 1, ~0U, 0))
-		for (int fd = SPAWN_KICK_FD + 1; fd < CLOSE_MAX; fd++)
+	if (syscall(SYS_close_range, RESPAWN_KICK_FD + 1, ~0U, 0))
+		for (int fd = RESPAWN_KICK_FD + 1; fd < CLOSE_MAX; fd++)
 			close(fd);
 
 	/* Ctrl-C in a terminal is for the parent, which then stops the child in order. */
@@ -88,7 +88,7 @@ static void exec_self(char *command, int page_fd, int kick_fd, pid_t parent, cha
 }
 
 /**
- * spawn_start - start this program again
+ * respawn_start - start this program again
  * @command:	its only word
  * @page_fd:	memory to share
  * @kick_fd:	eventfd that the process may write to; -1 = none
@@ -96,13 +96,13 @@ static void exec_self(char *command, int page_fd, int kick_fd, pid_t parent, cha
  *
  * Return: 0 or a negative errno.
  */
-int spawn_start(const char *command, int page_fd, int kick_fd, struct spawn *ret)
+int respawn_start(const char *command, int page_fd, int kick_fd, struct respawn *ret)
 {
 	char word[32];
 	pid_t parent = getpid();
 	char **env = env_make();
 
-	*ret = (struct spawn){ .pidfd = -1 };
+	*ret = (struct respawn){ .pidfd = -1 };
 	if (!env)
 		return -ENOMEM;
 	snprintf(word, sizeof(word), "%s", command);
@@ -120,7 +120,7 @@ int spawn_start(const char *command, int page_fd, int kick_fd, struct spawn *ret
 }
 
 /* Whether the process has ended within @ms. */
-bool spawn_has_ended(const struct spawn *spawn, unsigned int ms)
+bool respawn_has_ended(const struct respawn *spawn, unsigned int ms)
 {
 	struct pollfd pfd = { .fd = spawn->pidfd, .events = POLLIN };
 	struct timespec now;
@@ -137,17 +137,17 @@ bool spawn_has_ended(const struct spawn *spawn, unsigned int ms)
 	return pfd.revents & POLLIN;
 }
 
-void spawn_signal(const struct spawn *spawn, int sig)
+void respawn_signal(const struct respawn *spawn, int sig)
 {
 	syscall(SYS_pidfd_send_signal, spawn->pidfd, sig, NULL, 0);
 }
 
 /* Takes the entry of an ended process out of the table; one that lives on is left behind. */
-void spawn_close(struct spawn *spawn)
+void respawn_close(struct respawn *spawn)
 {
 	if (spawn->pid)
 		waitpid(spawn->pid, NULL, WNOHANG);
 	if (spawn->pidfd >= 0)
 		close(spawn->pidfd);
-	*spawn = (struct spawn){ .pidfd = -1 };
+	*spawn = (struct respawn){ .pidfd = -1 };
 }
