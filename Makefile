@@ -117,16 +117,16 @@ kunit: ## the module's KUnit suites on Debian's stock kernels 6.1, 6.12 and newe
 	$(Q)tests/kunit/run
 
 .PHONY: prove
-prove: ## what takes too long for CI: every kernel of the DKMS builds, packages in clean trees, Slurm and the node exporter, every scenario, full lengths
+prove: ## what takes too long for CI: sanitizers, fuzzers, every kernel of the DKMS builds, packages in clean trees, Slurm and the node exporter, every scenario, full lengths
 	$(Q)scripts/deps test
-	$(Q)PROVE=1 scripts/test check user dkms packages fleet kunit boot
+	$(Q)PROVE=1 scripts/test check user san fuzz dkms packages fleet kunit boot
 
 .PHONY: fuzz
 fuzz: ## feed the readers of logs and dumps and the JSON writer with anything, SECONDS=60 each (clang)
 	$(Q)+$(MAKE) --no-print-directory -s -C tests/fuzz $(if $(SECONDS),SECONDS=$(SECONDS))
 
 .PHONY: bench
-bench: helper ## sizes of the module and the helper; KDIR= as for module
+bench: helper ## sizes of the module and the helper, cost of a status and of many simulated checks; KDIR= as for module
 	$(Q)scripts/bench
 
 .PHONY: install
