@@ -28,8 +28,18 @@ static bool is_harmless(const char *proc, const char *pid, const char *comm)
 	return !strncmp(comm, "nvidia-persiste", 15) || is_ours(proc, pid);
 }
 
-/* The driver tells the number of the card's node: "Device Minor: \t 0". */
-static bool read_node(const char *bdf, const char *proc, char *buf, size_t size)
+/**
+ * busy_node - the device node of a card
+ * @bdf:	address of a card with the nvidia driver bound
+ * @proc:	where procfs is
+ * @buf:	filled, as /dev/nvidia0
+ * @size:	bytes in @buf
+ *
+ * The driver tells its number: "Device Minor: \t 0".
+ *
+ * Return: whether it does.
+ */
+bool busy_node(const char *bdf, const char *proc, char *buf, size_t size)
 {
 	static const char key[] = "Device Minor:";
 	char path[512], text[4096], *line;
@@ -90,7 +100,7 @@ bool busy_find(const char *bdf, const char *proc, char *who, size_t size)
 	bool found = false;
 	DIR *stream;
 
-	if (!read_node(bdf, proc, node, sizeof(node)))
+	if (!busy_node(bdf, proc, node, sizeof(node)))
 		return false;
 
 	stream = opendir(proc);

@@ -198,6 +198,33 @@ static size_t count(const struct result *result, enum finding_severity severity)
 	return nr;
 }
 
+/* The same of another card: one text is enough for people. */
+static bool is_repeated(const struct finding *a, const struct finding *b)
+{
+	char one[1024], other[1024];
+
+	finding_command(a, one, sizeof(one));
+	finding_command(b, other, sizeof(other));
+	return a->code == b->code && !strcmp(a->evidence, b->evidence) && !strcmp(one, other);
+}
+
+/* Findings of one code follow each other. */
+static void print_findings(const struct result *result)
+{
+	struct finding finding;
+	size_t i = 0, len;
+
+	while (i < result->findings.nr) {
+		finding = result->findings.item[i];
+		while (++i < result->findings.nr && is_repeated(&result->findings.item[i], &result->findings.item[i - 1])) {
+			len = strlen(finding.evidence);
+			snprintf(finding.evidence + len, sizeof(finding.evidence) - len, ", also %s",
+				 result->findings.item[i].bdf);
+		}
+		output_finding(&finding, stdout);
+	}
+}
+
 void doctor_print(const struct options *options, const struct result *result)
 {
 	size_t i, errors = count(result, FINDING_ERROR), warnings = count(result, FINDING_WARNING);
@@ -207,7 +234,7 @@ void doctor_print(const struct options *options, const struct result *result)
 		printf("%-14s %s\n", result->fact[i].key, result->fact[i].value);
 	output_list(result, false);
 	putchar('\n');
-	output_findings(result, stdout);
+	print_findings(result);
 	if (errors + warnings)
 		printf("\nerrors: %zu, warnings: %zu; softtape explain CODE says more about each\n", errors, warnings);
 	else if (result->nr)

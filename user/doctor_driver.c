@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "apt.h"
+#include "busy.h"
 #include "doctor.h"
 #include "quirks.h"
 #include "selftest.h"
@@ -117,19 +118,6 @@ static void check_libraries(struct doctor *doctor)
 		finding_add(&doctor->result->findings, FINDING_MISMATCH, NULL, "module %s, libraries %s", stack->driver, other);
 }
 
-/* The driver tells the number of a card's node: "Device Minor: \t 0". */
-static int node_number(const char *bdf)
-{
-	char path[128], text[4096], *line;
-	int number;
-
-	snprintf(path, sizeof(path), "/proc/driver/nvidia/gpus/%s/information", bdf);
-	line = host_read(path, text, sizeof(text)) ? NULL : strstr(text, "Device Minor:");
-	if (!line || sscanf(line, "Device Minor: %d", &number) != 1)
-		return -1;
-	return number;
-}
-
 static bool is_denied(const char *node)
 {
 	char path[HOST_PATH_MAX];
@@ -138,21 +126,26 @@ static bool is_denied(const char *node)
 	return access(path, R_OK | W_OK) && errno == EACCES;
 }
 
+/* libcuda calls it (it is setuid root) for the module nvidia_uvm and for nodes that are not there yet. */
+static bool makes_nodes(const struct doctor *doctor)
+{
+	return doctor->facts.simulated || host_exists("/usr/bin/nvidia-modprobe");
+}
+
 /* Returns whether the nodes are there, usable or not. */
 static bool check_nodes(struct doctor *doctor, const struct card *card)
 {
 	struct finding_list *findings = &doctor->result->findings;
-	int number = node_number(card->bdf);
-	char node[32];
+	char proc[HOST_PATH_MAX], node[64];
 
-	if (number < 0)
+	host_path("/proc", proc, sizeof(proc));
+	if (!busy_node(card->bdf, proc, node, sizeof(node)))
 		return true;
 
-	snprintf(node, sizeof(node), "/dev/nvidia%d", number);
 	if (!host_exists(node) || !host_exists("/dev/nvidiactl")) {
 		if (stack_is_container())
 			finding_add(findings, FINDING_CONTAINER, card->bdf, "%s is not in this container", node);
-		else
+		else if (!makes_nodes(doctor))
 			finding_add(findings, FINDING_NODES, card->bdf, "%s is missing", host_exists(node) ? "/dev/nvidiactl" : node);
 		return false;
 	}
@@ -173,10 +166,11 @@ static void check_driver_parts(struct doctor *doctor)
 		if (is_bound(&doctor->result->row[i].card))
 			nodes &= check_nodes(doctor, &doctor->result->row[i].card);
 
+	nodes &= !makes_nodes(doctor);
 	if (nodes && !host_exists("/sys/module/nvidia_uvm"))
-		finding_add(findings, FINDING_UVM, NULL, "nvidia_uvm is not loaded");
+		finding_add(findings, FINDING_UVM, NULL, "nvidia_uvm is not loaded, and no nvidia-modprobe is there to do it");
 	else if (nodes && !host_exists("/dev/nvidia-uvm"))
-		finding_add(findings, FINDING_UVM, NULL, "/dev/nvidia-uvm is missing");
+		finding_add(findings, FINDING_UVM, NULL, "/dev/nvidia-uvm is missing, and no nvidia-modprobe is there to make it");
 	if (!host_exists("/run/nvidia-persistenced/socket") && !doctor->facts.simulated)
 		finding_add(findings, FINDING_PERSISTENCE, NULL, "/run/nvidia-persistenced/socket is not there");
 }

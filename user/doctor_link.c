@@ -65,7 +65,7 @@ static void check_width(struct doctor *doctor, const struct card *card, const st
 		return;
 
 	if (end->width < both)
-		finding_add(findings, FINDING_NARROW, card->bdf, "x%u now; the card can do x%u, the port %s x%u", end->width,
+		finding_add(findings, end->width == 1 ? FINDING_ONE_LANE : FINDING_NARROW, card->bdf, "x%u now; the card can do x%u, the port %s x%u", end->width,
 			    end->max_width, card->port, port->max_width ? port->max_width : end->max_width);
 	else if (port->max_width && port->max_width < end->max_width)
 		finding_add(findings, FINDING_PORT_NARROW, card->bdf, "the card can do x%u, the port %s x%u", end->max_width, card->port,

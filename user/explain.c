@@ -159,13 +159,12 @@ static void print_document(const struct options *options, const struct result *r
 		puts(heads[output_language()]);
 	for (i = 0; i < result->findings.nr; i++) {
 		const struct finding *finding = &result->findings.item[i];
-		bool wrong = finding_info(finding->code)->severity != FINDING_INFO;
 
 		if (options->output == OUTPUT_MAN)
 			print_man(finding, output_language());
 		else if (options->output == OUTPUT_CATALOG)
 			print_catalog(finding, output_language());
-		else if (wrong && finding->code != FINDING_USAGE)
+		else if (finding->code != FINDING_USAGE)
 			print_table_row(finding, output_language());
 	}
 }

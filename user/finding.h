@@ -90,6 +90,7 @@
 	X(FINDING_AER_SOME,		"aer-some")		\
 	X(FINDING_AER_FATAL,		"aer-uncorrected")	\
 	X(FINDING_NARROW,		"link-narrow")		\
+	X(FINDING_ONE_LANE,		"link-x1")		\
 	X(FINDING_PORT_NARROW,		"port-narrow")		\
 	X(FINDING_SLOW_LINK,		"link-slow")		\
 	X(FINDING_SMALL_LINK,		"link-small")		\

@@ -447,14 +447,6 @@ void output_finding(const struct finding *finding, FILE *file)
 		fprintf(file, "  run:  %s\n", command);
 }
 
-void output_findings(const struct result *result, FILE *file)
-{
-	size_t i;
-
-	for (i = 0; i < result->findings.nr; i++)
-		output_finding(&result->findings.item[i], file);
-}
-
 static PRINTF_LIKE(4, 5) void append(char *buf, size_t size, size_t *len, const char *format, ...)
 {
 	va_list args;

@@ -23,7 +23,6 @@ void output_smbus(const struct smbus *smbus);
 void output_plan(const struct result *result);
 void output_verdict_line(const struct row *row, bool color, char *buf, size_t size);
 void output_verdicts(const struct result *result);
-void output_findings(const struct result *result, FILE *file);
 void output_finding(const struct finding *finding, FILE *file);
 void output_explain(const struct finding *finding, bool brief);
 
