@@ -136,7 +136,8 @@ static void debian_lines(const struct stack *stack, const struct compat *compat,
 	take_lines("/etc/apt/sources.list", false, &sources);
 	host_each(SOURCES_DIR, take_file, &sources);
 	if (!sources.non_free && !sources.file[0])
-		len = (size_t)snprintf(buf, size, "add '%s main %s' to apt's sources, which name no Debian archive; then: ",
+		len = (size_t)snprintf(buf, size,
+				       "add '%s main %s' to apt's sources, which name no Debian archive; then: ",
 				       sources.codename, more);
 	else if (!sources.non_free && sources.deb822)
 		len = (size_t)snprintf(buf, size, "sudo sed -i 's/^Components:.*/Components: main %s/' %s && ", more,
@@ -174,7 +175,8 @@ void apt_driver_lines(const struct stack *stack, const struct compat *compat, ch
 	if (!strcmp(stack->distribution, "debian"))
 		debian_lines(stack, compat, buf, size);
 	else if (!strcmp(stack->distribution, "ubuntu"))
-		snprintf(buf, size, "sudo apt update && sudo apt install %s nvidia-headless-%u%s nvidia-utils-%u && sudo reboot",
+		snprintf(buf, size,
+			 "sudo apt update && sudo apt install %s nvidia-headless-%u%s nvidia-utils-%u && sudo reboot",
 			 headers, branch, open, branch);
 	else if (compat->branch_max)
 		snprintf(buf, size, "install the %s nvidia driver of your distribution, branch %u to %u",

@@ -171,7 +171,8 @@ int doctor_run(const struct options *options, struct result *result)
 	int ret;
 
 	if (options->nr_card)
-		return command_fail(result, VERDICT_EXIT_USAGE, FINDING_USAGE, NULL, "doctor takes no card: it looks at the whole host");
+		return command_fail(result, VERDICT_EXIT_USAGE, FINDING_USAGE, NULL,
+				    "doctor takes no card: it looks at the whole host");
 	ret = check_settings(options, &settings, result);
 	if (ret)
 		return ret;
@@ -216,7 +217,8 @@ static void print_findings(const struct result *result)
 
 	while (i < result->findings.nr) {
 		finding = result->findings.item[i];
-		while (++i < result->findings.nr && is_repeated(&result->findings.item[i], &result->findings.item[i - 1])) {
+		while (++i < result->findings.nr &&
+		       is_repeated(&result->findings.item[i], &result->findings.item[i - 1])) {
 			len = strlen(finding.evidence);
 			snprintf(finding.evidence + len, sizeof(finding.evidence) - len, ", also %s",
 				 result->findings.item[i].bdf);

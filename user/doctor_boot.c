@@ -117,8 +117,8 @@ static int take_module(const char *module, void *data)
 	if (!strcmp(module, "softtape"))
 		snprintf(command, sizeof(command), "sudo /etc/kernel/postinst.d/dkms-softtape %s", first);
 	else
-		snprintf(command, sizeof(command), "sudo dkms autoinstall -k %s || tail -n 20 " DKMS_DIR "/%s/*/build/make.log",
-			 first, module);
+		snprintf(command, sizeof(command),
+			 "sudo dkms autoinstall -k %s || tail -n 20 " DKMS_DIR "/%s/*/build/make.log", first, module);
 	finding_add_command(&walk->doctor->result->findings, FINDING_DKMS, NULL, command,
 			    "%s is registered with DKMS but not built for %s (built for %s)%s", module, missing,
 			    built[0] ? built : "none", error);
@@ -141,7 +141,8 @@ static void check_kernels(struct doctor *doctor)
 	if (missing[0] && host_exists(DKMS_DIR)) {
 		apt_headers_package(doctor->stack.release, package, sizeof(package));
 		snprintf(command, sizeof(command), "sudo apt install %s", package);
-		finding_add_command(&doctor->result->findings, FINDING_HEADERS, NULL, command, "no headers for %s", missing);
+		finding_add_command(&doctor->result->findings, FINDING_HEADERS, NULL, command, "no headers for %s",
+				    missing);
 	}
 	if (host_each(DKMS_DIR, take_module, &walk) == -EACCES)
 		doctor_unseen(doctor, DKMS_DIR);
@@ -219,20 +220,23 @@ static void check_signature(struct doctor *doctor, const struct module_file *fil
 		return;
 
 	if (!loaded && doctor->facts.log_rejected[0])
-		finding_add(findings, FINDING_SOFTTAPE_REJECTED, NULL, "Secure Boot is on, softtape is not loaded; kernel log: %s",
-			    doctor->facts.log_rejected);
+		finding_add(findings, FINDING_SOFTTAPE_REJECTED, NULL,
+			    "Secure Boot is on, softtape is not loaded; kernel log: %s", doctor->facts.log_rejected);
 	else if (!loaded && doctor->facts.lockdown && (!file->signer[0] || !key_is_known(doctor, file->signer)))
 		finding_add(findings, FINDING_SOFTTAPE_REJECTED, NULL, "Secure Boot is on, %s is %s%s", file->path,
 			    file->signer[0] ? "signed by a key the kernel does not have: " : "not signed", file->signer);
 	else if (file->signer[0] && !key_is_known(doctor, file->signer))
-		finding_add(findings, FINDING_MOK, NULL, "%s is signed by '%s', which is in no key ring", file->path, file->signer);
+		finding_add(findings, FINDING_MOK, NULL, "%s is signed by '%s', which is in no key ring", file->path,
+			    file->signer);
 }
 
 /* A module that was built later than the initramfs matters when the initramfs has one. */
 static void check_initramfs(struct doctor *doctor, const struct module_file *file)
 {
-	char path[256], config[HOST_PATH_MAX], *list CLEANUP_FREE = host_read_all("/etc/initramfs-tools/modules", FILE_MAX_BYTES);
-	bool has_module = host_exists("/usr/share/initramfs-tools/hooks/softtape") || (list && strstr(list, "\nsofttape"));
+	char *list CLEANUP_FREE = host_read_all("/etc/initramfs-tools/modules", FILE_MAX_BYTES);
+	bool has_module = host_exists("/usr/share/initramfs-tools/hooks/softtape") ||
+			  host_exists("/etc/initramfs-tools/hooks/softtape") || (list && strstr(list, "\nsofttape"));
+	char path[256], config[HOST_PATH_MAX];
 	long long image, newest = 0;
 	const char *what = "";
 
@@ -251,7 +255,8 @@ static void check_initramfs(struct doctor *doctor, const struct module_file *fil
 		what = config;
 	}
 	if (newest)
-		finding_add(&doctor->result->findings, FINDING_INITRAMFS, NULL, "%s is %lld s older than %s", path, newest - image, what);
+		finding_add(&doctor->result->findings, FINDING_INITRAMFS, NULL, "%s is %lld s older than %s", path,
+			    newest - image, what);
 }
 
 /* /proc/modules lists the module that was loaded last first (kernel/module/main.c:add_unformed_module). */
@@ -274,23 +279,25 @@ static void check_softtape(struct doctor *doctor)
 	char version[CARD_WORD_MAX] = "", srcversion[CARD_WORD_MAX] = "", text[CARD_WORD_MAX * 4] = "not installed";
 	struct module_file file;
 	bool installed = read_module_file(doctor, "*/dkms/softtape.ko*", &file) ||
-			 read_module_file(doctor, "extra/softtape.ko*", &file) || read_module_file(doctor, "*/softtape.ko*", &file);
+			 read_module_file(doctor, "extra/softtape.ko*", &file) ||
+			 read_module_file(doctor, "*/softtape.ko*", &file);
 
 	host_read("/sys/module/softtape/version", version, sizeof(version));
 	host_read("/sys/module/softtape/srcversion", srcversion, sizeof(srcversion));
 	if (installed)
-		snprintf(text, sizeof(text), "installed %s%s%s", file.version, file.signer[0] ? ", signed by " : ", not signed",
-			 file.signer);
-	result_fact(doctor->result, "softtape", "program " SOFTTAPE_VERSION ", module %s%s; %s", loaded ? "loaded " : "not loaded",
-		    version, text);
+		snprintf(text, sizeof(text), "installed %s%s%s", file.version,
+			 file.signer[0] ? ", signed by " : ", not signed", file.signer);
+	result_fact(doctor->result, "softtape", "program " SOFTTAPE_VERSION ", module %s%s; %s",
+		    loaded ? "loaded " : "not loaded", version, text);
 	result_fact(doctor->result, "secure boot", "%s, lockdown %s", doctor->facts.secure_boot ? "on" : "off",
 		    doctor->facts.lockdown ? "on" : "off");
 
 	if (doctor->facts.lockdown)
 		finding_add(findings, FINDING_LOCKDOWN, NULL, "/sys/kernel/security/lockdown is not none");
 	if (loaded && srcversion[0] && file.srcversion[0] && strcmp(srcversion, file.srcversion))
-		finding_add(findings, FINDING_STALE, NULL, "loaded srcversion %s (version %s), installed %s (version %s)", srcversion,
-			    version, file.srcversion, file.version);
+		finding_add(findings, FINDING_STALE, NULL,
+			    "loaded srcversion %s (version %s), installed %s (version %s)", srcversion, version,
+			    file.srcversion, file.version);
 	else if ((loaded && version[0] && strcmp(version, SOFTTAPE_VERSION)) ||
 		 (!loaded && file.version[0] && strcmp(file.version, SOFTTAPE_VERSION)))
 		finding_add(findings, FINDING_VERSIONS, NULL, "program " SOFTTAPE_VERSION ", module %s",

@@ -61,8 +61,8 @@ static void check_binding(struct doctor *doctor, const struct card *card)
 				 sizeof(finding.command));
 	/* What the driver never got to say about a card that is older than its branch. */
 	if ((finding.code == FINDING_NOT_BOUND || finding.code == FINDING_NOT_LOADED) && is_too_old(&facts, &compat))
-		finding_add(findings, FINDING_BRANCH_OLD, card->bdf, "driver %s, %s needs branch %u or newer", facts.version,
-			    compat.generation, compat.branch_min);
+		finding_add(findings, FINDING_BRANCH_OLD, card->bdf, "driver %s, %s needs branch %u or newer",
+			    facts.version, compat.generation, compat.branch_min);
 	else
 		finding_append(findings, &finding);
 }
@@ -90,7 +90,8 @@ static void take_last_check(struct doctor *doctor, const struct row *row)
 			finding = row->outcome->finding[i];
 			if (finding.code != codes[n])
 				continue;
-			snprintf(finding.evidence, sizeof(finding.evidence), "last check: %.480s", row->outcome->finding[i].evidence);
+			snprintf(finding.evidence, sizeof(finding.evidence), "last check: %.480s",
+				 row->outcome->finding[i].evidence);
 			finding_append(&doctor->result->findings, &finding);
 		}
 }
@@ -115,7 +116,8 @@ static void check_libraries(struct doctor *doctor)
 	else if (stack->libcuda_empty)
 		add_cuda(doctor, SELFTEST_LIB_BROKEN, "libcuda.so.1 has no bytes");
 	else if (other && stack->driver[0] && !doctor->facts.simulated)
-		finding_add(&doctor->result->findings, FINDING_MISMATCH, NULL, "module %s, libraries %s", stack->driver, other);
+		finding_add(&doctor->result->findings, FINDING_MISMATCH, NULL, "module %s, libraries %s",
+			    stack->driver, other);
 }
 
 static bool is_denied(const char *node)
@@ -146,7 +148,8 @@ static bool check_nodes(struct doctor *doctor, const struct card *card)
 		if (stack_is_container())
 			finding_add(findings, FINDING_CONTAINER, card->bdf, "%s is not in this container", node);
 		else if (!makes_nodes(doctor))
-			finding_add(findings, FINDING_NODES, card->bdf, "%s is missing", host_exists(node) ? "/dev/nvidiactl" : node);
+			finding_add(findings, FINDING_NODES, card->bdf, "%s is missing",
+				    host_exists(node) ? "/dev/nvidiactl" : node);
 		return false;
 	}
 
@@ -168,9 +171,11 @@ static void check_driver_parts(struct doctor *doctor)
 
 	nodes &= !makes_nodes(doctor);
 	if (nodes && !host_exists("/sys/module/nvidia_uvm"))
-		finding_add(findings, FINDING_UVM, NULL, "nvidia_uvm is not loaded, and no nvidia-modprobe is there to do it");
+		finding_add(findings, FINDING_UVM, NULL,
+			    "nvidia_uvm is not loaded, and no nvidia-modprobe is there to do it");
 	else if (nodes && !host_exists("/dev/nvidia-uvm"))
-		finding_add(findings, FINDING_UVM, NULL, "/dev/nvidia-uvm is missing, and no nvidia-modprobe is there to make it");
+		finding_add(findings, FINDING_UVM, NULL,
+			    "/dev/nvidia-uvm is missing, and no nvidia-modprobe is there to make it");
 	if (!host_exists("/run/nvidia-persistenced/socket") && !doctor->facts.simulated)
 		finding_add(findings, FINDING_PERSISTENCE, NULL, "/run/nvidia-persistenced/socket is not there");
 }
@@ -188,22 +193,26 @@ static void check_programs(struct doctor *doctor)
 		const struct stack_torch *torch = &stack->torch[i];
 
 		if (torch->cuda && branch && branch < compat_cuda_branch(torch->cuda))
-			finding_add(findings, FINDING_CUDA_OLD, NULL, "PyTorch %s in %s wants CUDA %u.%u, driver %u offers %u.%u",
-				    torch->text, torch->path, torch->cuda / 100, torch->cuda % 100, branch, cuda / 100, cuda % 100);
+			finding_add(findings, FINDING_CUDA_OLD, NULL,
+				    "PyTorch %s in %s wants CUDA %u.%u, driver %u offers %u.%u", torch->text,
+				    torch->path, torch->cuda / 100, torch->cuda % 100, branch, cuda / 100,
+				    cuda % 100);
 		if (!compat_torch_has_code(torch->version, torch->cuda, compat->compute))
-			finding_add(findings, FINDING_CUDA_NEW, NULL, "PyTorch %s in %s has no code for capability %u.%u", torch->text,
-				    torch->path, compat->compute / 10, compat->compute % 10);
+			finding_add(findings, FINDING_CUDA_NEW, NULL,
+				    "PyTorch %s in %s has no code for capability %u.%u", torch->text, torch->path,
+				    compat->compute / 10, compat->compute % 10);
 	}
 
 	if (!stack->toolkit)
 		return;
 	if (compat->cuda_max && stack->toolkit / 100 > compat->cuda_max / 100)
-		finding_add(findings, FINDING_CUDA_NEW, NULL, "CUDA toolkit %u.%u cannot build for capability %u.%u, %u.x is the last",
+		finding_add(findings, FINDING_CUDA_NEW, NULL,
+			    "CUDA toolkit %u.%u cannot build for capability %u.%u, %u.x is the last",
 			    stack->toolkit / 100, stack->toolkit % 100, compat->compute / 10, compat->compute % 10,
 			    compat->cuda_max / 100);
 	else if (branch && branch < compat_cuda_branch(stack->toolkit))
-		finding_add(findings, FINDING_CUDA_OLD, NULL, "CUDA toolkit %u.%u, driver %u offers %u.%u", stack->toolkit / 100,
-			    stack->toolkit % 100, branch, cuda / 100, cuda % 100);
+		finding_add(findings, FINDING_CUDA_OLD, NULL, "CUDA toolkit %u.%u, driver %u offers %u.%u",
+			    stack->toolkit / 100, stack->toolkit % 100, branch, cuda / 100, cuda % 100);
 }
 
 /* One line per kind: which GPU wants what. */
@@ -221,13 +230,23 @@ static void check_mix(struct doctor *doctor)
 
 		compat_gpu(card->device, card->row ? card->row->compute : 0, &compat);
 		len = strlen(text);
-		snprintf(text + len, sizeof(text) - len, "%s%s %s: %s from %u", len ? "; " : "", card->bdf, compat.generation,
-			 compat.proprietary ? compat.open ? "either flavour" : "proprietary" : "open", compat.branch_min);
+		snprintf(text + len, sizeof(text) - len, "%s%s %s: %s from %u", len ? "; " : "", card->bdf,
+			 compat.generation,
+			 compat.proprietary ? compat.open ? "either flavour" : "proprietary" : "open",
+			 compat.branch_min);
 		len = strlen(text);
 		if (compat.branch_max)
 			snprintf(text + len, sizeof(text) - len, " to %u", compat.branch_max);
 	}
 	finding_add(&doctor->result->findings, FINDING_MIXED, NULL, "%s", text);
+}
+
+/* The open flavour says "Dual MIT/GPL" of itself (open-gpu-kernel-modules kernel-open/nvidia/nv.c). */
+static const char *flavour(const struct bind_facts *facts)
+{
+	if (!facts->license[0])
+		return "flavour not known";
+	return strcmp(facts->license, "Dual MIT/GPL") ? "proprietary" : "open";
 }
 
 static void note_driver(struct doctor *doctor)
@@ -238,8 +257,7 @@ static void note_driver(struct doctor *doctor)
 		result_fact(doctor->result, "nvidia", "no driver for this kernel");
 	else
 		result_fact(doctor->result, "nvidia", "%s, %s, %s%s", facts->version[0] ? facts->version : "version not known",
-			    !strcmp(facts->license, "Dual MIT/GPL") ? "open" : facts->license[0] ? "proprietary" : "flavour not known",
-			    facts->loaded ? "loaded" : "not loaded", facts->simulated ? " (simulated)" : "");
+			    flavour(facts), facts->loaded ? "loaded" : "not loaded", facts->simulated ? " (simulated)" : "");
 }
 
 /**

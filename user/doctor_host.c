@@ -73,14 +73,16 @@ static int take_process(const char *pid, void *data)
 	return 0;
 }
 
-static const struct card *card_at(const struct doctor *doctor, unsigned int bus, unsigned int slot, unsigned int function)
+static const struct card *card_at(const struct doctor *doctor, unsigned int bus, unsigned int slot,
+				  unsigned int function)
 {
 	size_t i;
 
 	for (i = 0; i < doctor->result->nr; i++) {
 		const struct card *card = &doctor->result->row[i].card;
 
-		if (card->row && card->address.bus == bus && card->address.slot == slot && card->address.function == function)
+		if (card->row && card->address.bus == bus && card->address.slot == slot &&
+		    card->address.function == function)
 			return card;
 	}
 
@@ -121,7 +123,8 @@ static void check_xorg(struct doctor *doctor, const char *path)
 
 	snprintf(command, sizeof(command), "sudo mv %s %s.off && sudo reboot", path, path);
 	finding_add_command(&doctor->result->findings, FINDING_DISPLAY, card ? card->bdf : NULL, command,
-			    "%s sets the display up on %s", path, card ? "this card" : "the nvidia driver, which has no card with outputs");
+			    "%s sets the display up on %s", path,
+			    card ? "this card" : "the nvidia driver, which has no card with outputs");
 }
 
 static void check_display(struct doctor *doctor)
@@ -152,10 +155,12 @@ static void judge_heat(struct doctor *doctor, const struct nvml_card *card, bool
 	if (!card->known || !card->celsius)
 		return;
 	if (card->has_fan && !card->fan_percent && card->celsius >= WARM_CELSIUS)
-		finding_add(&doctor->result->findings, FINDING_FAN, card->bdf, "%u C, fan at 0 %%%s", card->celsius, said);
+		finding_add(&doctor->result->findings, FINDING_FAN, card->bdf, "%u C, fan at 0 %%%s", card->celsius,
+			    said);
 	/* Five degrees are what a room changes from night to day. */
 	if (card->celsius + 5 >= limit)
-		finding_add(&doctor->result->findings, FINDING_HOT, card->bdf, "%u C, it slows down at %u C%s", card->celsius, limit, said);
+		finding_add(&doctor->result->findings, FINDING_HOT, card->bdf, "%u C, it slows down at %u C%s",
+			    card->celsius, limit, said);
 }
 
 static void check_heat(struct doctor *doctor)
@@ -172,7 +177,8 @@ static void check_heat(struct doctor *doctor)
 
 	ret = nvml_read(&nvml, NVML_MS);
 	if (ret) {
-		doctor_unseen(doctor, "temperatures and fans (NVML: %s)", ret == -ETIMEDOUT ? "no answer" : "not usable");
+		doctor_unseen(doctor, "temperatures and fans (NVML: %s)",
+			      ret == -ETIMEDOUT ? "no answer" : "not usable");
 		return;
 	}
 	for (i = 0; i < nvml.nr; i++)

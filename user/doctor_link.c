@@ -56,7 +56,8 @@ struct link_end doctor_link_end(const char *bdf)
 	};
 }
 
-static void check_width(struct doctor *doctor, const struct card *card, const struct link_end *end, const struct link_end *port)
+static void check_width(struct doctor *doctor, const struct card *card, const struct link_end *end,
+			const struct link_end *port)
 {
 	struct finding_list *findings = &doctor->result->findings;
 	unsigned int both = port->max_width && port->max_width < end->max_width ? port->max_width : end->max_width;
@@ -65,23 +66,26 @@ static void check_width(struct doctor *doctor, const struct card *card, const st
 		return;
 
 	if (end->width < both)
-		finding_add(findings, end->width == 1 ? FINDING_ONE_LANE : FINDING_NARROW, card->bdf, "x%u now; the card can do x%u, the port %s x%u", end->width,
-			    end->max_width, card->port, port->max_width ? port->max_width : end->max_width);
+		finding_add(findings, end->width == 1 ? FINDING_ONE_LANE : FINDING_NARROW, card->bdf,
+			    "x%u now; the card can do x%u, the port %s x%u", end->width, end->max_width, card->port,
+			    port->max_width ? port->max_width : end->max_width);
 	else if (port->max_width && port->max_width < end->max_width)
-		finding_add(findings, FINDING_PORT_NARROW, card->bdf, "the card can do x%u, the port %s x%u", end->max_width, card->port,
-			    port->max_width);
+		finding_add(findings, FINDING_PORT_NARROW, card->bdf, "the card can do x%u, the port %s x%u",
+			    end->max_width, card->port, port->max_width);
 }
 
-static void check_speed(struct doctor *doctor, const struct card *card, const struct link_end *end, const struct link_end *port)
+static void check_speed(struct doctor *doctor, const struct card *card, const struct link_end *end,
+			const struct link_end *port)
 {
 	unsigned int both = port->max_mts && port->max_mts < end->max_mts ? port->max_mts : end->max_mts;
 
 	if (end->speed_mts && end->speed_mts < both)
-		finding_add(&doctor->result->findings, FINDING_SLOW_LINK, card->bdf, "%u.%u GT/s now; card and port can do %u.%u",
-			    end->speed_mts / 1000, end->speed_mts % 1000 / 100, both / 1000, both % 1000 / 100);
+		finding_add(&doctor->result->findings, FINDING_SLOW_LINK, card->bdf,
+			    "%u.%u GT/s now; card and port can do %u.%u", end->speed_mts / 1000,
+			    end->speed_mts % 1000 / 100, both / 1000, both % 1000 / 100);
 	else if (end->speed_mts == 2500 && end->width && end->width <= 4 && end->width == end->max_width)
-		finding_add(&doctor->result->findings, FINDING_SMALL_LINK, card->bdf, "2.5 GT/s x%u, which is all the card can do",
-			    end->width);
+		finding_add(&doctor->result->findings, FINDING_SMALL_LINK, card->bdf,
+			    "2.5 GT/s x%u, which is all the card can do", end->width);
 }
 
 /* "RxErr 12\nBadTLP 0\n...TOTAL_ERR_COR 12" (Documentation/ABI/testing/sysfs-bus-pci-devices-aer_stats); -1 = no counters. */
@@ -137,7 +141,8 @@ static void check_master(struct doctor *doctor, const struct card *card)
 	if (!stream || fread(header, sizeof(header), 1, stream) != 1 || strcmp(card->driver, "nvidia"))
 		return;
 	if (!(header[4] & 0x04))
-		finding_add(&doctor->result->findings, FINDING_MASTER, card->bdf, "command register %02x%02x", header[5], header[4]);
+		finding_add(&doctor->result->findings, FINDING_MASTER, card->bdf, "command register %02x%02x",
+			    header[5], header[4]);
 }
 
 /* Services that switch power saving on by themselves; a link below *.wants means that it starts at boot. */
@@ -191,8 +196,10 @@ static void check_power(struct doctor *doctor, const struct card *card, const ch
 		return;
 
 	if (!strcmp(tool, "TLP"))
-		snprintf(command, sizeof(command), "echo 'RUNTIME_PM_DENYLIST=\"%s\"' | sudo tee /etc/tlp.d/50-softtape.conf && "
-			 "sudo tlp start", card->bdf + strlen("0000:"));
+		snprintf(command, sizeof(command),
+			 "echo 'RUNTIME_PM_DENYLIST=\"%s\"' | sudo tee /etc/tlp.d/50-softtape.conf && "
+			 "sudo tlp start",
+			 card->bdf + strlen("0000:"));
 	else if (!strcmp(tool, "powertop"))
 		snprintf(command, sizeof(command), "sudo systemctl disable --now powertop");
 	else

@@ -169,7 +169,8 @@ static void tell(struct doctor *doctor, const struct tally *tally)
 	if (code == FINDING_AER_STORM && tally->count < AER_LINES)
 		code = FINDING_AER_SOME;
 	/* The counters have said so already, more exactly; and who owns the card explains why the driver was not asked. */
-	if (has_finding(findings, code, tally->bdf) || (code == FINDING_AER_SOME && has_finding(findings, FINDING_AER_STORM, tally->bdf)))
+	if (has_finding(findings, code, tally->bdf) ||
+	    (code == FINDING_AER_SOME && has_finding(findings, FINDING_AER_STORM, tally->bdf)))
 		return;
 
 	finding_add(findings, code, tally->bdf, "%s%s%s%u times; last: %s", tally->xids[0] ? "Xid " : "", tally->xids,

@@ -45,15 +45,6 @@ static const struct row *worst(const struct result *result)
 	return found;
 }
 
-static const char *word_of(const struct row *row)
-{
-	const struct outcome *outcome = row->outcome;
-
-	if (!outcome)
-		return "never checked";
-	return outcome->verdict == VERDICT_NONE ? outcome_run_word(outcome->run) : verdict_word(outcome->verdict);
-}
-
 static bool is_simulated(const struct result *result)
 {
 	size_t i;
@@ -76,7 +67,7 @@ static void describe(const struct result *result, char *buf, size_t size)
 	if (own && (own->code == FINDING_USAGE || own->code == FINDING_INPUT || own->code == FINDING_NOT_FOUND || !row))
 		snprintf(buf, size, "%s: %.400s", finding_word(own), own->evidence);
 	else if (row)
-		snprintf(buf, size, "%s %s%s%s%s%s", row->card.bdf, word_of(row), code[0] ? ": " : "", code,
+		snprintf(buf, size, "%s %s%s%s%s%s", row->card.bdf, status_word(row, "never checked"), code[0] ? ": " : "", code,
 			 own ? ", " : "", own ? finding_word(own) : "");
 	else if (!result->nr)
 		util_copy(buf, size, "no mining card");
@@ -122,5 +113,6 @@ void forms_print(enum output_form form, const struct result *result)
 		*strchr(what, '|') = '/';
 	printf("SOFTTAPE %s - %s%s | cards=%zu;;;0 pass=%zu;;;0 degraded=%zu;;;0 fault=%zu;;;0 errors=%llu;;;0\n",
 	       words[forms_exit(form, result->exit)], what, is_simulated(result) ? " (simulated)" : "", result->nr,
-	       count(result, VERDICT_PASS), count(result, VERDICT_DEGRADED), count(result, VERDICT_FAULT), sum_errors(result));
+	       count(result, VERDICT_PASS), count(result, VERDICT_DEGRADED), count(result, VERDICT_FAULT),
+	       sum_errors(result));
 }

@@ -170,8 +170,8 @@ static int save(struct result *result, const struct card_list *present)
 		inventory_add(&now, &present->item[i]);
 	ret = inventory_write(&now);
 	if (ret)
-		return command_fail(result, verdict_exit(VERDICT_NOT_TESTABLE), FINDING_PERMISSION, NULL, INVENTORY_DIR ": %s",
-				    strerror(-ret));
+		return command_fail(result, verdict_exit(VERDICT_NOT_TESTABLE), FINDING_PERMISSION, NULL,
+				    INVENTORY_DIR ": %s", strerror(-ret));
 	return 0;
 }
 
@@ -184,7 +184,8 @@ int inventory_run(const struct options *options, struct result *result)
 	int ret;
 
 	if (options->nr_card > 1 || (options->nr_card && strcmp(options->card[0], "save")))
-		return command_fail(result, VERDICT_EXIT_USAGE, FINDING_USAGE, NULL, "inventory takes nothing or 'save'");
+		return command_fail(result, VERDICT_EXIT_USAGE, FINDING_USAGE, NULL,
+				    "inventory takes nothing or 'save'");
 
 	ret = card_discover(&result->policy, false, &present);
 	if (ret)
@@ -199,8 +200,9 @@ int inventory_run(const struct options *options, struct result *result)
 			result_fact(result, old.item[i].bdf, "%s [10de:%04x]", old.item[i].name, old.item[i].device);
 		inventory_missing(&old, &present, &missing);
 		for (i = 0; i < missing.nr; i++)
-			finding_add(&result->findings, FINDING_CARD_MISSING, missing.item[i].bdf, "%s [10de:%04x] was at %s",
-				    missing.item[i].name, missing.item[i].device, missing.item[i].bdf);
+			finding_add(&result->findings, FINDING_CARD_MISSING, missing.item[i].bdf,
+				    "%s [10de:%04x] was at %s", missing.item[i].name, missing.item[i].device,
+				    missing.item[i].bdf);
 	}
 
 	card_list_free(&present);

@@ -77,8 +77,8 @@ static void print_info(FILE *file, const struct result *result)
 
 static void print_states(FILE *file, const struct result *result)
 {
-	static const char *const states[] = { "pass", "degraded", "not-testable", "fault", "hung", "lost", "running", "interrupted",
-					      "never" };
+	static const char *const states[] = { "pass", "degraded", "not-testable", "fault", "hung",
+					      "lost", "running",  "interrupted",  "never" };
 	size_t i, n;
 
 	if (!result->nr)
@@ -86,9 +86,7 @@ static void print_states(FILE *file, const struct result *result)
 
 	head(file, "softtape_check_state", "gauge", "1 for the state of the card's last check, 0 for the others.");
 	for (i = 0; i < result->nr; i++) {
-		const struct outcome *outcome = result->row[i].outcome;
-		const char *word = !outcome ? "never" : outcome->verdict == VERDICT_NONE ? outcome_run_word(outcome->run) :
-				   verdict_word(outcome->verdict);
+		const char *word = status_word(&result->row[i], "never");
 
 		for (n = 0; n < ARRAY_SIZE(states); n++) {
 			sample(file, "softtape_check_state", &result->row[i], "state", states[n]);
@@ -151,12 +149,15 @@ static bool get_speed(const struct row *row, double *ret_value)
 }
 
 static const struct number numbers[] = {
-	{ "softtape_check_last_timestamp_seconds", "gauge", "When the last check ended, seconds since the epoch.", get_time },
+	{ "softtape_check_last_timestamp_seconds", "gauge", "When the last check ended, seconds since the epoch.",
+	  get_time },
 	{ "softtape_check_duration_seconds", "gauge", "How long the last check took.", get_duration },
-	{ "softtape_memory_errors_total", "counter", "Wrong words found by the last check; a later check starts anew.", get_errors },
+	{ "softtape_memory_errors_total", "counter",
+	  "Wrong words found by the last check; a later check starts anew.", get_errors },
 	{ "softtape_pcie_link_width_lanes", "gauge", "Lanes of the card's link at the last look.", get_width },
 	{ "softtape_pcie_link_width_max_lanes", "gauge", "Lanes that the card says it can use.", get_max_width },
-	{ "softtape_pcie_link_speed_transfers_per_second", "gauge", "Speed of each lane at the last look.", get_speed },
+	{ "softtape_pcie_link_speed_transfers_per_second", "gauge", "Speed of each lane at the last look.",
+	  get_speed },
 };
 
 static void print_numbers(FILE *file, const struct result *result)
@@ -214,7 +215,8 @@ static void print_quirks(FILE *file, const struct result *result)
 			if (!word[0] || !strcmp(word, "unknown"))
 				continue;
 			if (!begun)
-				head(file, "softtape_quirk_applied", "gauge", "1 if the item is off, as the module wants it.");
+				head(file, "softtape_quirk_applied", "gauge",
+				     "1 if the item is off, as the module wants it.");
 			begun = true;
 			sample(file, "softtape_quirk_applied", &result->row[i], "quirk", softtape_field_name(fields[n]));
 			fprintf(file, "%d\n", !strcmp(word, "off") || !strcmp(word, "unsupported"));
@@ -308,7 +310,8 @@ int metrics_run(const struct options *options, struct result *result)
 	text = metrics_text(result);
 	ret = write_file(options->to, text);
 	if (ret)
-		return command_fail(result, VERDICT_EXIT_USAGE, FINDING_INPUT, NULL, "%s: %s", options->to, strerror(-ret));
+		return command_fail(result, VERDICT_EXIT_USAGE, FINDING_INPUT, NULL, "%s: %s", options->to,
+				    strerror(-ret));
 	result->quiet = true;
 	return 0;
 }

@@ -173,6 +173,20 @@ int status_gather(const struct options *options, struct result *result)
 	return 0;
 }
 
+/**
+ * status_word - the last check of a card in one word
+ * @row:	the card
+ * @never:	word for a card that was never checked
+ *
+ * Return: its verdict, or how far the check came.
+ */
+const char *status_word(const struct row *row, const char *never)
+{
+	if (!row->outcome)
+		return never;
+	return row->outcome->verdict == VERDICT_NONE ? outcome_run_word(row->outcome->run) : verdict_word(row->outcome->verdict);
+}
+
 int status_run(const struct options *options, struct result *result)
 {
 	int ret;
@@ -215,7 +229,8 @@ static void tell_waiting(struct result *result)
 
 	for (i = 0; i < result->nr; i++)
 		if (not_final(&result->row[i]))
-			finding_add(&result->findings, FINDING_TIMEOUT, result->row[i].card.bdf, "%s", not_final(&result->row[i]));
+			finding_add(&result->findings, FINDING_TIMEOUT, result->row[i].card.bdf, "%s",
+				    not_final(&result->row[i]));
 }
 
 /* A look takes milliseconds, and what is waited for seconds: checks, drivers, cards that come up late. */
