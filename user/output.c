@@ -68,14 +68,16 @@ static void format_link(const struct softtape_view *view, char *buf, size_t size
 			 softtape_speed_word(view->max_speed), view->max_width);
 }
 
-static const char *quirk_text(const struct card *card)
+/* State of the module's settings in a word or two. */
+const char *output_quirks(const struct card *card)
 {
 	if (card->quirk[SOFTTAPE_F_STATE][0])
 		return card->quirk[SOFTTAPE_F_STATE];
 	return card->row ? "module absent" : "not applicable";
 }
 
-static void format_verdict(const struct outcome *outcome, char *buf, size_t size)
+/* The verdict in a word or two, also when there is none. */
+void output_verdict(const struct outcome *outcome, char *buf, size_t size)
 {
 	const char *word = "never checked";
 
@@ -115,8 +117,8 @@ static void fill_line(struct libscols_line *line, const struct row *row)
 		format_link(&row->card.view, text, sizeof(text));
 	set_cell(line, 2, text);
 	set_cell(line, 3, row->card.driver[0] ? row->card.driver : "none");
-	set_cell(line, 4, quirk_text(&row->card));
-	format_verdict(row->outcome, text, sizeof(text));
+	set_cell(line, 4, output_quirks(&row->card));
+	output_verdict(row->outcome, text, sizeof(text));
 	set_cell(line, 5, text);
 	if (colored && verdict != VERDICT_NONE)
 		scols_cell_set_color(scols_line_get_cell(line, 5), verdict_color(verdict));
@@ -487,11 +489,11 @@ void output_verdict_line(const struct row *row, bool color, char *buf, size_t si
 	char word[CARD_WORD_MAX], link[CARD_WORD_MAX];
 	size_t len = 0;
 
-	format_verdict(outcome, word, sizeof(word));
+	output_verdict(outcome, word, sizeof(word));
 	format_link(&row->card.view, link, sizeof(link));
 	append(buf, size, &len, "%s %s: %s%s%s, driver %s, quirks %s, link %s", row->card.bdf, row->card.name,
 	       color ? verdict_color(outcome ? outcome->verdict : VERDICT_NONE) : "", word, color ? "\033[0m" : "",
-	       row->card.driver[0] ? row->card.driver : "none", quirk_text(&row->card), link);
+	       row->card.driver[0] ? row->card.driver : "none", output_quirks(&row->card), link);
 	if (outcome)
 		append_measures(outcome, buf, size, &len);
 }

@@ -21,6 +21,8 @@ enum finding_language output_language(void);
 void output_list(const struct result *result, bool tree);
 void output_smbus(const struct smbus *smbus);
 void output_plan(const struct result *result);
+const char *output_quirks(const struct card *card);
+void output_verdict(const struct outcome *outcome, char *buf, size_t size);
 void output_verdict_line(const struct row *row, bool color, char *buf, size_t size);
 void output_verdicts(const struct result *result);
 void output_finding(const struct finding *finding, FILE *file);

@@ -93,18 +93,6 @@ static void subsystem_text(const struct card *card, char *buf, size_t size)
 		util_copy(buf, size, "unknown");
 }
 
-static const char *quirk_word(const struct card *card)
-{
-	return card->quirk[SOFTTAPE_F_STATE][0] ? card->quirk[SOFTTAPE_F_STATE] : card->row ? "module absent" : "not applicable";
-}
-
-static const char *verdict_text(const struct outcome *outcome, char *buf, size_t size)
-{
-	snprintf(buf, size, "%s%s", !outcome ? "never checked" : outcome->verdict != VERDICT_NONE ?
-		 verdict_word(outcome->verdict) : outcome_run_word(outcome->run), outcome && outcome->simulated ? " (simulated)" : "");
-	return buf;
-}
-
 static void link_text(const struct card *card, char *buf, size_t size)
 {
 	if (card->view.speed && card->view.width)
@@ -119,9 +107,10 @@ static void card_row(const struct row *row, FILE *out)
 
 	subsystem_text(&row->card, subsystem, sizeof(subsystem));
 	link_text(&row->card, link, sizeof(link));
+	output_verdict(row->outcome, verdict, sizeof(verdict));
 	fprintf(out, "| `%s` | %s | `%04x:%04x` | `%s` | %s | %s | %s | %s |\n", row->card.bdf, row->card.name, row->card.vendor,
-		row->card.device, subsystem, link, row->card.driver[0] ? row->card.driver : "none", quirk_word(&row->card),
-		verdict_text(row->outcome, verdict, sizeof(verdict)));
+		row->card.device, subsystem, link, row->card.driver[0] ? row->card.driver : "none", output_quirks(&row->card),
+		verdict);
 }
 
 static void findings_list(const struct result *cards, FILE *out)
@@ -343,9 +332,10 @@ static char *make_compat(const struct result *cards)
 			continue;
 		subsystem_text(&row->card, subsystem, sizeof(subsystem));
 		link_text(&row->card, link, sizeof(link));
+		output_verdict(row->outcome, verdict, sizeof(verdict));
 		fprintf(out, "| `%04x:%04x` | %s | `%s` | %s%s%s | %s | %s | %s | %s | %s |\n", row->card.vendor, row->card.device,
-			row->card.name, subsystem, maker, maker[0] ? " " : "", board, link, kernel, driver, quirk_word(&row->card),
-			verdict_text(row->outcome, verdict, sizeof(verdict)));
+			row->card.name, subsystem, maker, maker[0] ? " " : "", board, link, kernel, driver, output_quirks(&row->card),
+			verdict);
 	}
 
 	fclose(out);

@@ -200,7 +200,8 @@ def test_planted():
 
 def test_leaks():
     """No secret and no line beside the taken ones: neither in a member, nor in the block, nor on the screen, nor in JSON."""
-    check(run("check", CARD, "--config", os.devnull).returncode == 1, "the check that leaves a verdict")
+    answer = run("check", CARD, "--config", os.devnull)
+    check(answer.returncode == 1, f"the check that leaves a verdict: {answer.returncode} {answer.stdout} {answer.stderr}")
     state = STATE / f"{CARD}.json"
     text = state.read_text(encoding="utf-8")
     stained = text.replace('"evidence": "', f'"evidence": "KEEP22 {S["user"]} on {S["host"]} {S["gpu"]}: ')
