@@ -302,6 +302,25 @@ def test_no_tar_no_file():
     check(answer.returncode == 2 and not path.exists(), answer.stderr)
 
 
+def test_without_rights():
+    """A user gets a report too, and reads in it what only root sees."""
+    folder, program = WORK / "anybody", WORK / "softtape"
+    folder.mkdir()
+    folder.chmod(0o777)
+    shutil.copy(PROGRAM, program)
+    (ROOT / "dev/kmsg").chmod(0)
+    before = [] if os.geteuid() else ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
+    command, environment = surrounding(MACHINE, {"SOFTTAPE_ROOT": str(ROOT)})
+    answer = subprocess.run([*before, *command, "env", "TMPDIR=/tmp", program, "report", "--to", folder / "x.tar"], capture_output=True,
+                            check=False, env=environment, cwd=folder)
+    (ROOT / "dev/kmsg").chmod(0o644)
+    check(answer.returncode == 0, answer.stderr)
+    found = members(folder / "x.tar")
+    check(set(found) == MEMBERS - {"kernel-log.txt"} and "the bridges above them (needs root)" in found["contents.txt"],
+          found["contents.txt"])
+    refuse_secrets("without rights", "".join(found.values()))
+
+
 def test_compat():
     """One row per mining card, nothing written."""
     answer = run("report", "--compat")
@@ -320,6 +339,7 @@ def test_usage():
 
 
 if __name__ == "__main__":
+    WORK.chmod(0o755)
     TEMP.mkdir()
     STATE.mkdir()
     try:
