@@ -20,16 +20,18 @@ class Scenario:
     prove: bool
     machine: Callable
     reset: Callable
+    limit_s: int
 
 
-def scenario(boot=Boot(), alone=False, prove=False, machine=Vm, reset=guest.reset):
+def scenario(boot=Boot(), alone=False, prove=False, machine=Vm, reset=guest.reset, limit_s=420):
     """Makes a scenario of a function: its name with dashes, the first line of its docstring.
 
     Scenarios with equal @boot and @machine may get a guest that others have used, after @reset(vm);
     @alone asks for a fresh one. @prove keeps it out of `run all` unless PROVE is set.
+    After @limit_s seconds it has failed.
     """
     def register(run):
         name = run.__name__.replace("_", "-")
-        ALL[name] = Scenario(name, run.__doc__.splitlines()[0], run, boot, alone, prove, machine, reset)
+        ALL[name] = Scenario(name, run.__doc__.splitlines()[0], run, boot, alone, prove, machine, reset, limit_s)
         return run
     return register

@@ -21,6 +21,7 @@ DEVICE = f"/sys/bus/pci/devices/{CONTROLLER}"
 DRIVER = "/sys/bus/pci/drivers/i801_smbus"
 CLIENTS = "/sys/bus/i2c/devices"
 STOCK = ("i2c-smbus", "i2c-i801", "i2c-dev", "i2c-stub")
+SOURCES = [n for n in source_files() if n.startswith(("kmod/", "tests/guest/")) or n == "dkms.conf"]
 EEPROMS = range(0x50, 0x58)
 ALL_HELD = "held:0x4c@i2c-0,0x4e@i2c-0,0x4f@i2c-0"
 
@@ -33,7 +34,7 @@ def generic():
     kernel = Stock("6.1", "generic")
     work = BUILD / f"modules-{kernel.release}"
     work.mkdir(parents=True, exist_ok=True)
-    copy_changed([n for n in source_files() if n.startswith(("kmod/", "tests/guest/")) or n == "dkms.conf"], work)
+    copy_changed(SOURCES, work)
     for folder in ("kmod", "tests/guest"):
         kernel.make(work, f"M={WORK}/{folder}", "modules")
     files = {"softtape.ko": work / "kmod/softtape.ko", "sensor.ko": work / "tests/guest/sensor.ko"}
@@ -59,6 +60,19 @@ def machine(name, boot, results):
     """A light guest of the generic kernel."""
     kernel, files = generic()
     return Light(name, kernel, files, boot, results)
+
+
+def watched(name, boot, results):
+    """A light guest of the kernel that checks its locks."""
+    from debugkernel import Debug
+
+    kernel = Debug()
+    work = BUILD / f"modules-{kernel.release}-debug"
+    work.mkdir(parents=True, exist_ok=True)
+    copy_changed(SOURCES, work)
+    kernel.make(work, f"M={work}/kmod", "modules")
+    files = {f"{m}.ko": kernel.module(m) for m in ("i2c-smbus", "i2c-i801")}
+    return Light(name, kernel, {"softtape.ko": work / "kmod/softtape.ko", **files}, boot, results)
 
 
 def reset(vm):
@@ -401,3 +415,12 @@ def cycles(vm, count):
 def smbus_cycles(vm):
     """20 times a card comes and goes while the controller's driver goes and comes; then all works and nothing is left"""
     cycles(vm, 20)
+
+
+@smbus(Boot(memory_mib=768), alone=True, prove=True, machine=watched, limit_s=3600)
+def smbus_cycles_lockdep(vm):
+    """200 such cycles on a kernel that watches its locks"""
+    watching = "grep -q 'debug_locks: *1$' /proc/lockdep_stats"
+    vm.ok(watching)
+    cycles(vm, 200)
+    vm.ok(watching)
