@@ -45,6 +45,7 @@ struct check {
 	struct worker *worker;
 	size_t nr;
 	int signal_fd;
+	bool predict;
 	bool cancelled;
 	bool terminated;
 	long long cancel_until_ms;
@@ -192,7 +193,6 @@ static void show_progress(struct worker *worker)
 {
 	const struct outcome *outcome = &worker->job->outcome;
 
-	show_prediction(worker);
 	for (; worker->shown < outcome->nr_phase && worker->shown < OUTCOME_PHASES_MAX; worker->shown++)
 		fprintf(stderr, "%s: %s\n", worker->job->card.bdf, outcome->phase[worker->shown].name);
 }
@@ -239,6 +239,8 @@ static void supervise(struct check *check)
 			reap(worker);
 			if (worker->pid && is_overdue(check, worker))
 				abandon(worker);
+			if (show || check->predict)
+				show_prediction(worker);
 			if (show)
 				show_progress(worker);
 		}
@@ -380,7 +382,8 @@ static void collect(struct result *result, const struct job *jobs)
  */
 int check_cards(const struct options *options, const struct settings *settings, struct result *result)
 {
-	struct check check = { .nr = result->nr };
+	/* People see what it will take before it takes it, also in a file; programs read it in the document. */
+	struct check check = { .nr = result->nr, .predict = !options->json && !options->on_plug };
 	struct json_object *before = NULL;
 	struct job *jobs;
 	char error[512];

@@ -482,6 +482,19 @@ static const struct finding_info table[] = {
 			"请退货，或刷回原板固件；使用的显存不要超过真实容量。",
 		},
 	},
+	[FINDING_OTHER_CHIP] = {
+		.severity = FINDING_WARNING, .action = "capture",
+		.title = "the chip is not the one that the card's id stands for",
+		.cause = "CUDA reports another generation than cards with this PCI id have: the card's firmware belongs to "
+			"another card.",
+		.remedy = "Keep the evidence for the seller; write the firmware of the real board.",
+		.command = "nvidia-smi -q -i {bdf} | grep -i -e 'product name' -e vbios",
+		.zh = {
+			"芯片与卡的 id 不符",
+			"CUDA 报告的代际与该 PCI id 的卡不同：卡上的固件属于另一种卡。",
+			"请保留证据给卖家；刷回真实板子的固件。",
+		},
+	},
 	[FINDING_UNEVEN_COPY] = {
 		.severity = FINDING_WARNING, .action = "riser",
 		.title = "copies of equal size take very different times",

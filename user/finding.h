@@ -44,6 +44,7 @@
 	X(FINDING_HUNG,			"hung")			\
 	X(FINDING_SLOW_COPY,		"slow-copy")		\
 	X(FINDING_ALIAS,		"memory-aliased")	\
+	X(FINDING_OTHER_CHIP,		"chip-differs")		\
 	X(FINDING_UNEVEN_COPY,		"uneven-copy")		\
 	X(FINDING_SLOW_MEMORY,		"slow-memory")		\
 	X(FINDING_SM_UNSEEN,		"sm-unseen")		\

@@ -43,8 +43,6 @@
 /* Rounds of questions to NVML; a quick check is over in seconds. */
 #define NVML_QUICK_MS	200
 #define NVML_MS		1000
-/* No count that was read. */
-#define AER_UNREAD	(-2)
 /* Another check's slot is looked for this often. */
 #define SLOT_LOOK_MS	250
 
@@ -238,7 +236,8 @@ static void take_result(struct job *job, const struct selftest_result *result)
  * @stored:	phases that the state file tells of
  * @stored_ms:	when it was written
  * @telemetry:	process that asks NVML
- * @before:	errors of the link before the link phase
+ * @before:	errors of the link before the link phase, or before the test when the phase came and went unseen
+ * @link_began:	the link phase was seen to run
  * @klog_fd:	kernel log from the beginning on, negative = may not be read
  * @arrived:	this card waits for the others of its uplink
  * @give_up_ms:	until then, 0 = it does not wait yet
@@ -251,6 +250,7 @@ struct test_run {
 	long long stored_ms;
 	struct telemetry_watch telemetry;
 	struct aer_counts before;
+	bool link_began;
 	int klog_fd;
 	bool arrived;
 	long long give_up_ms;
@@ -268,12 +268,11 @@ static void watch_link(struct test_run *run, const struct selftest_result *so_fa
 	aer_read(&run->job->card, &now);
 	if (word == SELFTEST_RUNNING) {
 		/* The first look; the phase has hardly begun. */
-		if (run->before.corrected == AER_UNREAD)
+		if (!run->link_began)
 			run->before = now;
+		run->link_began = true;
 		return;
 	}
-	if (run->before.corrected == AER_UNREAD)
-		return;
 	aer_since(&run->before, &now);
 	errors->looked = true;
 	errors->corrected = now.corrected;
@@ -414,7 +413,7 @@ static void look_around_begin(struct test_run *run)
 {
 	struct job *job = run->job;
 
-	run->before.corrected = AER_UNREAD;
+	aer_read(&job->card, &run->before);
 	run->klog_fd = klog_open_end();
 	telemetry_start(job->card.bdf, job->level == LEVEL_QUICK ? NVML_QUICK_MS : NVML_MS, &run->telemetry);
 }
@@ -424,8 +423,10 @@ static void look_around_end(struct test_run *run, struct verdict_facts *facts)
 	struct job *job = run->job;
 	struct outcome *outcome = &job->outcome;
 	const struct telemetry *telemetry = &outcome->telemetry;
+	char other[128];
 	unsigned int i;
 
+	watch_link(run, &outcome->test);
 	telemetry_read(&run->telemetry, &outcome->telemetry);
 	telemetry_stop(&run->telemetry);
 	outcome->link_errors.replays = telemetry->replays_known ? (long long)telemetry->replays - telemetry->replays_first : -1;
@@ -433,6 +434,12 @@ static void look_around_end(struct test_run *run, struct verdict_facts *facts)
 	if (run->klog_fd >= 0) {
 		klog_drain(run->klog_fd, take_event, run);
 		close(run->klog_fd);
+	}
+	if (job->card.row && outcome->test.compute && outcome->test.compute != job->card.row->compute) {
+		snprintf(other, sizeof(other), "CUDA capability %u.%u, a %s has %u.%u", outcome->test.compute / 10,
+			 outcome->test.compute % 10, job->card.row->name, job->card.row->compute / 10, job->card.row->compute % 10);
+		note(job, FINDING_OTHER_CHIP, other);
+		facts->short_of = true;
 	}
 	/* A program's fault is the test's own if it is anybody's: told, and the data says the rest. */
 	for (i = 0; i < outcome->nr_xid; i++)

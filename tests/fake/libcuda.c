@@ -642,6 +642,35 @@ static double link_rate(void)
 	return gts * 1000 / 8 * (gts < 8 ? 0.8 : 128.0 / 130) * lanes * 0.84;
 }
 
+/* Of the card that was asked for last; there is one per process. */
+static long capability(void)
+{
+	static const struct {
+		unsigned int device;
+		long compute;
+	} cards[] = {
+#define CARD(device, name, compute, quirks) { device, compute },
+#include "../../kmod/card_list.h"
+#undef CARD
+	};
+	unsigned int device = 0;
+	char path[100];
+	FILE *file;
+
+	if (script.compute)
+		return script.compute;
+	snprintf(path, sizeof(path), SYSFS_DEVICES "%.15s/device", nr_devices ? device_bdf[nr_devices - 1] : "");
+	file = fopen(path, "re");
+	if (file && fscanf(file, "%x", &device) != 1)
+		device = 0;
+	if (file)
+		fclose(file);
+	for (size_t i = 0; i < sizeof(cards) / sizeof(cards[0]); i++)
+		if (cards[i].device == device)
+			return cards[i].compute;
+	return 61;
+}
+
 static bool address_is_valid(const char *bdf)
 {
 	unsigned int domain, bus, device, function;
@@ -716,10 +745,10 @@ EXPORT int cuDeviceGetAttribute(int *value, int attribute, int dev)
 		*value = (int)script.bus;
 		return 0;
 	case 75:
-		*value = (int)script.compute / 10;
+		*value = (int)capability() / 10;
 		return 0;
 	case 76:
-		*value = (int)script.compute % 10;
+		*value = (int)capability() % 10;
 		return 0;
 	default:
 		return INVALID_VALUE;
@@ -768,7 +797,7 @@ EXPORT int cuModuleLoadDataEx(void **module, const void *image, unsigned int nr,
 	(void)value;
 	NEED_CONTEXT();
 	if (!strstr(image, ".version 5.0") || (!strstr(image, ".target sm_50") &&
-					       (script.compute < 61 || !strstr(image, ".target sm_61"))))
+					       (capability() < 61 || !strstr(image, ".target sm_61"))))
 		return INVALID_IMAGE;
 	*module = (void *)(uintptr_t)image;
 	return 0;

@@ -18,7 +18,7 @@
  *	force=1			pretend without the nvidia driver (also SOFTTAPE_FAKE_FORCE=1)
  *	driver=12040		what cuDriverGetVersion says
  *	vram=MIB		size of the device memory (32: small, for emulated machines)
- *	compute=61 sm=15	capability and multiprocessors
+ *	compute=61 sm=15	capability (default: what kmod/card_list.h says of the card's id, else 61) and multiprocessors
  *	name=TEXT		device name, "_" stands for a blank
  *	memclock=KHZ bus=BITS	of the memory: 5005000 and 256 are 320 GB/s
  *	bandwidth=MBS		what sweeps reach, 256000
@@ -71,7 +71,7 @@ struct script_faults {
 #define SCRIPT_NUMBERS(X)		\
 	X(driver, 12040)		\
 	X(vram, 32)			\
-	X(compute, 61)			\
+	X(compute, 0)			\
 	X(sm, 15)			\
 	X(memclock, 5005000)		\
 	X(bus, 256)			\

@@ -142,7 +142,8 @@ def test_faults_are_explained():
 
 def test_degraded_parts():
     """Right data, and yet not as it should be."""
-    for script, code in (("uneven=4", "uneven-copy"), ("bandwidth=100000", "slow-memory"), ("smhole=2", "sm-unseen")):
+    for script, code in (("uneven=4", "uneven-copy"), ("bandwidth=100000", "slow-memory"), ("smhole=2", "sm-unseen"),
+                         ("compute=75", "chip-differs")):
         found = checked(build(), script=script, status=5)
         check(codes(found) == [code] and found["verdict"] == "degraded", found["findings"])
     found = checked(build(), script="fma=6")

@@ -2,7 +2,9 @@
 """The check that udev and systemd start, and what it says when something is missing, wrong or stuck."""
 import gzip
 import os
+import pathlib
 import subprocess
+import tempfile
 
 import guest
 from scenario import scenario
@@ -105,10 +107,12 @@ def child_on_frozen_file_system(vm):
     guest.on_plug(vm, "off")
     card = vm.plug(P104)
     guest.settle(vm)
-    image = vm.results / "frozen.img"
-    subprocess.run(["mke2fs", "-q", "-t", "ext4", image, "4M"], check=True, env={**os.environ, "PATH": os.environ["PATH"] + ":/sbin"})
-    image.write_bytes(gzip.compress(image.read_bytes()))
-    vm.send(image, "/tmp/frozen.img.gz")
+    with tempfile.TemporaryDirectory() as scratch:
+        image = pathlib.Path(scratch) / "frozen.img"
+        subprocess.run(["mke2fs", "-q", "-t", "ext4", image, "4M"], check=True,
+                       env={**os.environ, "PATH": os.environ["PATH"] + ":/sbin"})
+        image.write_bytes(gzip.compress(image.read_bytes()))
+        vm.send(image, "/tmp/frozen.img.gz")
     vm.ok("gunzip -f /tmp/frozen.img.gz && mkdir -p /mnt/frozen && mount -o loop /tmp/frozen.img /mnt/frozen && "
           "fsfreeze -f /mnt/frozen")
     try:
