@@ -53,7 +53,7 @@ static const struct {
 	{ "level", 0, "LEVEL", OPTION_LEVEL, "quick, standard (default), long, or bind-only" },
 	{ "soak", 0, "DURATION", OPTION_SOAK, "keep memory and arithmetic busy afterwards: 90s, 30m, 72h, 3d" },
 	{ "compare", 0, "FILE", OPTION_COMPARE, "compare the rates with those of an earlier check's JSON document" },
-	{ "inject", 0, "KIND", OPTION_INJECT, "corrupt words to see them found: memory, copy, compute; status 1" },
+	{ "inject", 0, "KIND", OPTION_INJECT, "memory, copy, or compute: corrupt such words to see them found, status 1" },
 	{ "wait-driver", 0, "SECONDS", OPTION_WAIT, "how long to wait for the driver (default 60)" },
 	{ "force", 0, NULL, OPTION_FORCE, "test a card that another process uses" },
 	{ "on-plug", 0, NULL, OPTION_ON_PLUG, "for the udev unit: do what on_plug= in " SETTINGS_FILE " says" },
