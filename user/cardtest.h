@@ -108,7 +108,7 @@ enum selftest_word memtest_modulo(struct test *t);
 enum selftest_word memtest_move(struct test *t);
 enum selftest_word memtest_hold(struct test *t);
 enum selftest_word memtest_soak(struct test *t);
-enum selftest_word memtest_arrived(struct test *t, enum selftest_fault_kind kind, const char *what, uint64_t base_word);
+enum selftest_word memtest_arrived(struct test *t, enum selftest_fault_kind kind, const char *what);
 enum selftest_word linktest_run(struct test *t);
 enum selftest_word linktest_together(struct test *t);
 enum selftest_word computetest_run(struct test *t);

@@ -169,7 +169,7 @@ static enum selftest_word to_card(struct test *t, struct link *link, unsigned in
 	fit_window(link, box_ms);
 	while (!code && goes_on(t, link, begin_ms, box_ms))
 		code = window_to_card(t, link);
-	return code ? cardtest_failed(t, code) : memtest_arrived(t, FAULT_TO_CARD, what, 0);
+	return code ? cardtest_failed(t, code) : memtest_arrived(t, FAULT_TO_CARD, what);
 }
 
 static enum selftest_word compare_host(struct test *t, const struct link *link, const uint32_t *got)
@@ -300,7 +300,7 @@ static enum selftest_word both(struct test *t, struct link *link, unsigned int b
 		return cardtest_failed(t, code);
 	t->page->result.both_mbs = ms > 0 ? (uint32_t)((double)total / 1000 / (double)ms) : 0;
 	t->page->result.copied_mb += (uint32_t)(total / 1000000);
-	one = memtest_arrived(t, FAULT_TO_CARD, "copy to the card, both ways at once", 0);
+	one = memtest_arrived(t, FAULT_TO_CARD, "copy to the card, both ways at once");
 	return one == SELFTEST_PASS ? word : one;
 }
 

@@ -661,14 +661,13 @@ enum selftest_word memtest_soak(struct test *t)
 
 /**
  * memtest_arrived - did a copy to the card bring what it should
- * @t:		the run; the report of memory_check lies in its scratch memory
+ * @t:		the run; the report of memory_check, with words counted from 0, lies in its scratch memory
  * @kind:	what wrong words are called
  * @what:	which copy, for people
- * @base_word:	number that the first word was checked with
  *
  * Return: SELFTEST_PASS, SELFTEST_DATA_FAULT, or what an error of CUDA comes to.
  */
-enum selftest_word memtest_arrived(struct test *t, enum selftest_fault_kind kind, const char *what, uint64_t base_word)
+enum selftest_word memtest_arrived(struct test *t, enum selftest_fault_kind kind, const char *what)
 {
 	struct memory_report report;
 	struct selftest_fault first = { .at = ~0ull };
@@ -679,7 +678,7 @@ enum selftest_word memtest_arrived(struct test *t, enum selftest_fault_kind kind
 	for (uint32_t i = 0; i < report.sampled && i < MEMORY_RECORDS; i++) {
 		const struct memory_record *record = &report.record[i];
 		const struct selftest_fault fault = {
-			.kind = kind, .at = (record->word - base_word) * 4, .expected = record->expected, .got = record->got,
+			.kind = kind, .at = record->word * 4, .expected = record->expected, .got = record->got,
 			.again = record->again, .sm = ~0u, .pass = 1, .bits = record->expected ^ record->got,
 		};
 
