@@ -35,16 +35,21 @@ class Stock:
 		self._headers = unpacked_headers(series, flavour)
 		self._tree = tree(COMPILER[SERIES[series][0]])["path"]
 
+	@staticmethod
+	def seen(_work):
+		"""How make names the folder @work that it was given."""
+		return WORK
+
 	def make(self, work, *args):
-		"""make in the kernel's build system; @work appears as WORK there."""
+		"""make in the kernel's build system."""
 		return told(namespace("sh", "-c", BIND, "sh", self._headers, work, self._tree, "make", "-j2", "-C",
 				      f"{HEADERS}/usr/src/linux-headers-{self.release}", *args))
 
 
-def told(argv):
+def told(argv, **kw):
 	"""Runs make, returns what it printed."""
 	ret = subprocess.run([str(a) for a in argv], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-			     stderr=subprocess.STDOUT, text=True, errors="replace")
+			     stderr=subprocess.STDOUT, text=True, errors="replace", **kw)
 	if ret.returncode:
 		raise BuildFailed("\n".join(ret.stdout.splitlines()[-25:]))
 	return ret.stdout
@@ -84,3 +89,21 @@ def copy_changed(names, work):
 		relative = str(old.relative_to(work))
 		if not relative.endswith(".mod.c") and relative not in names and relative.split("/")[0] in ("kmod", "tests"):
 			old.unlink()
+
+
+def sources(*folders):
+	"""C sources in these folders, relative to the source tree."""
+	return [str(p.relative_to(SOURCE)) for d in folders for p in sorted((SOURCE / d).glob("*.[ch]"))
+		if not p.name.endswith(".mod.c")]
+
+
+def build_modules(kernel, work, *flags):
+	"""softtape.ko and the modules of tests/guest for a kernel: {name: path}."""
+	work.mkdir(parents=True, exist_ok=True)
+	names = sources("kmod", "tests/guest") + ["kmod/Kbuild", "tests/guest/Kbuild", "dkms.conf"]
+	copy_changed(names, work)
+	built = {}
+	for folder in ("kmod", "tests/guest"):
+		kernel.make(work, f"M={kernel.seen(work)}/{folder}", *flags, "modules")
+		built.update({p.name: p for p in (work / folder).glob("*.ko")})
+	return built
