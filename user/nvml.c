@@ -44,6 +44,7 @@ struct calls {
 #undef X
 	bool locks_clocks;
 	bool sets_fan;
+	bool sets_offset;
 	bool simulated;
 };
 
@@ -59,6 +60,7 @@ static void *library_open(struct calls *calls)
 #undef X
 	calls->locks_clocks = dlsym(library, "nvmlDeviceSetGpuLockedClocks");
 	calls->sets_fan = dlsym(library, "nvmlDeviceSetFanSpeed_v2");
+	calls->sets_offset = dlsym(library, "nvmlDeviceSetGpcClkVfOffset");
 	calls->simulated = dlsym(library, "softtape_simulated");
 	if (calls->init && calls->shutdown && calls->by_bus)
 		return library;
@@ -109,7 +111,7 @@ static void ask_card(const struct calls *calls, struct nvml_card *card)
 		card->max_mhz = value;
 	if (calls->memory && !calls->memory(device, memory))
 		card->memory_mib = (unsigned int)(memory[0] >> 20);
-	card->offset_reads = calls->offset && !calls->offset(device, &offset);
+	card->offset_reads = calls->sets_offset && calls->offset && !calls->offset(device, &offset);
 	if (!calls->vbios || calls->vbios(device, card->vbios, sizeof(card->vbios)))
 		card->vbios[0] = '\0';
 }

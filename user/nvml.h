@@ -26,7 +26,7 @@
  * @memory_mib:	size of its memory
  * @max_mhz:	highest graphics clock
  * @locks_clocks: the library has the call that locks clocks (nvmlDeviceSetGpuLockedClocks)
- * @offset_reads: the clock offset can be read back (nvmlDeviceGetGpcClkVfOffset)
+ * @offset_reads: the library has the call that sets a clock offset, and what is set now was read back
  * @sets_fan:	the library has the call that sets a fan (nvmlDeviceSetFanSpeed_v2)
  * @vbios:	version of its VBIOS, empty = not told
  */

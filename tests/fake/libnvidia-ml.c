@@ -170,6 +170,14 @@ EXPORT int nvmlDeviceGetVbiosVersion(const void *device, char *version, unsigned
 	return 0;
 }
 
+/* There to be found; whoever calls it has a mistake. */
+EXPORT int nvmlDeviceSetGpcClkVfOffset(const void *device, int offset)
+{
+	(void)device;
+	(void)offset;
+	abort();
+}
+
 EXPORT int nvmlDeviceGetGpcClkVfOffset(const void *device, int *offset)
 {
 	if (!device)

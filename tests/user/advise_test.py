@@ -42,6 +42,7 @@ def test_healthy():
     check(not [item for item in said["items"] if item["state"] == "change"], said["items"])
     check(items(found, "memory", "fits", "4096 MiB, as sold") and items(found, "link", "hint", "2.5 GT/s x4"), said["items"])
     check(items(found, "power", "hint", "180 W now, 90 to 217 allowed")[0]["undo"] == "sudo nvidia-smi -i 0000:01:00.0 -pl 180", "undo")
+    check("print(n.nvmlDeviceGetGpcClkVfOffset(h))" in items(found, "clocks", "hint", "set and read back")[0]["command"], "offset")
     check(found["simulated"], "not called simulated")
     text = on_host(host, "advise").stdout.decode()
     check("the driver is simulated" in text.splitlines()[0] and "download.pytorch.org/whl/cu126" in text, text)
