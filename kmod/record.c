@@ -1026,5 +1026,12 @@ void softtape_record_exit(void)
 	}
 	pci_unlock_rescan_remove();
 
+	/*
+	 * Burials end the records' timers. A timer that fires while the workqueue is being destroyed loses its work
+	 * (workqueue.c:__queue_work), and the burial would wait for it for ever. The second time is for what a work
+	 * has buried that ran during the first.
+	 */
+	flush_workqueue(workqueue);
+	flush_workqueue(workqueue);
 	destroy_workqueue(workqueue);
 }

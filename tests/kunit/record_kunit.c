@@ -442,6 +442,28 @@ static void interval_test(struct kunit *test)
 	module_unload();
 }
 
+static void slow_work(struct work_struct *unused)
+{
+	msleep(300);
+}
+
+static DECLARE_WORK(slow, slow_work);
+
+/* A retry whose timer ends while the module is being unloaded, and the record's burial has not had its turn. */
+static void unload_with_timer_test(struct kunit *test)
+{
+	struct pci_dev *card;
+
+	host_start(test);
+	card = host_card(test, 0, 0);
+	KUNIT_ASSERT_EQ(test, module_load(NULL, NULL), 0);
+	settled(test, card);
+	workqueue_set_max_active(workqueue, 1);
+	queue_work(workqueue, &slow);
+	queue_again(record_of(card), "verify", msecs_to_jiffies(100));
+	module_unload();
+}
+
 /* Whatever access of a card's life fails, the card ends with an answer that is true of its registers. */
 static void missed_access_test(struct kunit *test)
 {
@@ -517,6 +539,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(twice_test),
 	KUNIT_CASE(removed_meanwhile_test),
 	KUNIT_CASE(interval_test),
+	KUNIT_CASE(unload_with_timer_test),
 	KUNIT_CASE(missed_access_test),
 	KUNIT_CASE(vanish_test),
 	{ }
