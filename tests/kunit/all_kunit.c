@@ -6,8 +6,8 @@
 
 #if IS_ENABLED(CONFIG_I2C)
 kunit_test_suites(&cards_suite, &policy_suite, &plan_suite, &report_suite, &smbus_rules_suite, &link_suite,
-		  &smbus_suite, &sysfs_suite, &record_suite, &main_suite);
+		  &smbus_suite, &sysfs_suite, &record_suite, &main_suite, &hostile_suite);
 #else
 kunit_test_suites(&cards_suite, &policy_suite, &plan_suite, &report_suite, &smbus_rules_suite, &link_suite,
-		  &sysfs_suite, &record_suite, &main_suite);
+		  &sysfs_suite, &record_suite, &main_suite, &hostile_suite);
 #endif

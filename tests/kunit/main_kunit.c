@@ -14,6 +14,8 @@
 #undef module_exit
 #define module_exit(_function)
 
+/* The module's own; ours came with the headers above. */
+#undef pr_fmt
 #include "../../kmod/main.c"
 
 #include "fakehost.h"

@@ -8,7 +8,7 @@
 struct pci_dev;
 
 extern struct kunit_suite cards_suite, policy_suite, plan_suite, report_suite, smbus_rules_suite, link_suite,
-	smbus_suite, sysfs_suite, record_suite, main_suite;
+	smbus_suite, sysfs_suite, record_suite, main_suite, hostile_suite;
 
 /* link_kunit.c: the simulated hardware; a test's init and exit functions. */
 int host_init(struct kunit *test);

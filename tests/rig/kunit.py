@@ -100,3 +100,19 @@ def core(kernel):
 
 	recipe = [pathlib.Path(__file__).read_text(), kernel.release]
 	return result(f"kunit-{kernel.release}", recipe, lambda: {"source": source}, build)["path"]
+
+
+def ktap(console):
+	"""(the KTAP lines, passed, failed, planned suites) of a console log."""
+	lines = [re.sub(r"^\[ *\d+\.\d+\] ", "", line) for line in console.splitlines()]
+	start = next((i for i, line in enumerate(lines) if line.startswith("KTAP version")), None)
+	if start is None:
+		raise RuntimeError("no KTAP on the console")
+	lines = [line for line in lines[start:] if re.match(r" *(KTAP version|1\.\.\d|ok |not ok |#)", line)]
+	plan = int(re.match(r"1\.\.(\d+)", lines[1])[1])
+	result = [re.match(r"( *)(ok|not ok) (\d+) (.*)", line) for line in lines]
+	tests = [m for m in result if m and m[1] == " " * 4]
+	suites = [m for m in result if m and m[1] == ""]
+	if len(suites) != plan:
+		raise RuntimeError(f"{len(suites)} of {plan} suites ended")
+	return lines, sum(m[2] == "ok" for m in tests), [m[4] for m in tests + suites if m[2] != "ok"]
