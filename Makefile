@@ -105,7 +105,7 @@ demo: ## show the whole story on an emulated card in a virtual machine; CARD=FIL
 .PHONY: test
 test: ## everything that CI runs: static gates, unit tests, cases, DKMS builds and install, packages, KUnit, virtual machine scenarios
 	$(Q)scripts/deps test
-	$(Q)scripts/test check user dkms packages kunit boot
+	$(Q)scripts/test check user dkms packages kunit module boot
 
 .PHONY: check
 check: ## the static gates alone: warnings, sparse, checkpatch, clang-tidy, cppcheck, shellcheck, house rules
@@ -117,9 +117,15 @@ kunit: ## the module's KUnit suites on Debian's stock kernels 6.1, 6.12 and newe
 	$(Q)tests/kunit/run
 
 .PHONY: prove
-prove: ## what takes too long for CI: sanitizers, fuzzers, every kernel of the DKMS builds, packages in clean trees, Slurm and the node exporter, every scenario, full lengths
+prove: ## what takes too long for CI: sanitizers, fuzzers, every kernel of the DKMS builds, packages in clean trees, Slurm and the node exporter, every scenario, the module on five kernels and on one that watches itself, full lengths
 	$(Q)scripts/deps test
-	$(Q)PROVE=1 scripts/test check user san fuzz dkms packages fleet kunit boot
+	$(Q)PROVE=1 scripts/test check user san fuzz dkms packages fleet kunit module boot
+
+.PHONY: coverage
+coverage: ## lines of kmod/ that KUnit reaches on the debug kernel, with what it does not: build/prove/coverage.txt
+	$(Q)scripts/deps test
+	$(Q)tests/prove/run coverage
+	$(Q)cat build/prove/coverage.txt
 
 .PHONY: fuzz
 fuzz: ## feed the readers of logs and dumps and the JSON writer with anything, SECONDS=60 each (clang)
