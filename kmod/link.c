@@ -352,6 +352,7 @@ static bool runs_within(struct pci_dev *port, __u8 speed)
  * @card:	the matched function, with a downstream port above and no driver bound to any function
  * @cap:	speed asked for, 1-4
  * @step:	the step
+ * @ret_tls:	with SET and CLAMPED the port's target speed, as read back
  *
  * The port's target speed rules; the card's own does nothing [report: cmpunlocker PR 19]. A port that does not take the
  * value, or a link that does not follow, gets its old target speed back and is retrained once more. May sleep for some
@@ -359,7 +360,7 @@ static bool runs_within(struct pci_dev *port, __u8 speed)
  *
  * Return: SOFTTAPE_CAP_SET, SOFTTAPE_CAP_CLAMPED or SOFTTAPE_CAP_REFUSED_READBACK.
  */
-enum softtape_cap softtape_link_cap(struct pci_dev *card, __u8 cap, const struct softtape_step *step)
+enum softtape_cap softtape_link_cap(struct pci_dev *card, __u8 cap, const struct softtape_step *step, __u8 *ret_tls)
 {
 	struct pci_dev *port = softtape_link_port(card);
 	enum softtape_cap result;
@@ -372,13 +373,18 @@ enum softtape_cap softtape_link_cap(struct pci_dev *card, __u8 cap, const struct
 
 	old = lnkctl2 & PCI_EXP_LNKCTL2_TLS;
 	tls = softtape_link_set_tls(port, old, step->to);
+	/* The write may have been done all the same. */
+	if (tls == -ENODEV)
+		softtape_link_set_tls(port, step->to, old);
 	if (tls < 0)
 		return SOFTTAPE_CAP_REFUSED_READBACK;
 
 	result = softtape_cap_judge(cap, old, tls);
 	if (result != SOFTTAPE_CAP_REFUSED_READBACK &&
-	    (!step->retrain || (!retrain(port, card) && runs_within(port, tls))))
+	    (!step->retrain || (!retrain(port, card) && runs_within(port, tls)))) {
+		*ret_tls = tls;
 		return result;
+	}
 
 	if (tls != old)
 		softtape_link_set_tls(port, 0, old);

@@ -50,7 +50,7 @@
  * @looked:	@first is valid
  * @capped:	the cap step was carried out, refused or found unneeded
  * @final:	the final line was printed
- * @untold:	the core did not take the states as disabled; may have been too early to ask
+ * @untold:	the core was not asked to disable the states, or did not take them as disabled: maybe too early
  * @first:	the link at first look
  * @outcome:	what the steps came to
  * @no_d3cold:	bit per function: D3cold was forbidden by us
@@ -332,12 +332,16 @@ static void cap_speed(struct record *record, const struct softtape_view *view, b
 {
 	struct softtape_outcome *outcome = &record->outcome;
 	const struct softtape_step *step;
-	struct softtape_view now;
 	struct softtape_plan plan;
+	__u8 tls;
 
 	softtape_plan_make(view, &softtape_policy, &plan);
 	step = cap_step(&plan);
 	record->capped = true;
+	/* Our own target speed is still there, as after most resumes: the cap is no less one for that. */
+	if (!step && record->tls_ours)
+		return;
+
 	outcome->cap = plan.cap;
 	outcome->cap_to = step ? step->to : 0;
 	if (!step || softtape_policy.dry_run)
@@ -348,13 +352,13 @@ static void cap_speed(struct record *record, const struct softtape_view *view, b
 		return;
 	}
 
-	outcome->cap = softtape_link_cap(record->owner, softtape_policy.speed, step);
-	if (outcome->cap == SOFTTAPE_CAP_REFUSED_READBACK || look(record, &now))
+	outcome->cap = softtape_link_cap(record->owner, softtape_policy.speed, step, &tls);
+	if (outcome->cap == SOFTTAPE_CAP_REFUSED_READBACK)
 		return;
 
 	if (!record->tls_ours)
 		record->tls_old = view->tls;
-	record->tls_ours = now.tls;
+	record->tls_ours = tls;
 }
 
 static bool cap_lifted(const struct record *record, const struct softtape_view *now)
@@ -585,6 +589,11 @@ static void bury(struct record *record)
 	record->dead = true;
 	mutex_unlock(&record->lock);
 
+	/*
+	 * Nobody sets the timer again. One that ends while the workqueue is being destroyed would lose its work
+	 * (workqueue.c:__queue_work), and the burial would wait for it for ever.
+	 */
+	cancel_delayed_work(&record->work);
 	if (!record->skipped)
 		softtape_smbus_card_removed();
 	queue_work(workqueue, &record->burial);
@@ -671,6 +680,7 @@ static struct record *record_new(struct pci_dev *pdev, const struct softtape_car
 	record->owner = pci_dev_get(pdev);
 	record->card = card;
 	record->skipped = softtape_slot_skipped(&softtape_policy, &address);
+	record->untold = true;
 	record->started = jiffies;
 	INIT_LIST_HEAD(&record->node);
 	mutex_init(&record->lock);
@@ -885,8 +895,6 @@ static int verify_locked(struct record *record)
 
 	if (!record->final)
 		return -EAGAIN;
-	if (record->skipped)
-		return -EPERM;
 
 	ret = look(record, &view);
 	if (ret == -EAGAIN)
@@ -921,6 +929,8 @@ int softtape_record_verify(struct device *dev)
 
 	if (!record)
 		return -ENODEV;
+	if (record->skipped)
+		return -EPERM;
 
 	if (wake(record->owner)) {
 		mutex_lock(&record->lock);
@@ -1026,12 +1036,5 @@ void softtape_record_exit(void)
 	}
 	pci_unlock_rescan_remove();
 
-	/*
-	 * Burials end the records' timers. A timer that fires while the workqueue is being destroyed loses its work
-	 * (workqueue.c:__queue_work), and the burial would wait for it for ever. The second time is for what a work
-	 * has buried that ran during the first.
-	 */
-	flush_workqueue(workqueue);
-	flush_workqueue(workqueue);
 	destroy_workqueue(workqueue);
 }

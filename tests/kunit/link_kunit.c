@@ -353,6 +353,7 @@ static void cap_test(struct kunit *test)
 {
 	const struct cap_row *row = test->param_value;
 	const struct softtape_step step = { .what = SOFTTAPE_CAP, .from = 3, .to = row->cap, .retrain = true };
+	__u8 tls;
 	struct pci_dev *card;
 
 	host_start(test);
@@ -362,7 +363,7 @@ static void cap_test(struct kunit *test)
 	fakehost_knobs.fail_speed = row->fail_speed;
 	fakehost_knobs.train_speed = row->train_speed;
 	fakehost_knobs.train_reads = row->train_reads;
-	KUNIT_EXPECT_EQ(test, (int)softtape_link_cap(card, row->cap, &step), (int)row->result);
+	KUNIT_EXPECT_EQ(test, (int)softtape_link_cap(card, row->cap, &step, &tls), (int)row->result);
 	KUNIT_EXPECT_EQ(test, fakehost_peek(0, true, "lnkctl2") & 0xf, row->tls);
 	KUNIT_EXPECT_EQ(test, fakehost_peek(0, false, "lnksta") & 0xf, row->speed);
 	if (row->result != SOFTTAPE_CAP_REFUSED_READBACK)
@@ -374,15 +375,16 @@ static void cap_order_test(struct kunit *test)
 {
 	const struct softtape_step retrain_step = { .what = SOFTTAPE_CAP, .from = 3, .to = 1, .retrain = true };
 	const struct softtape_step plain_step = { .what = SOFTTAPE_CAP, .from = 1, .to = 1, .retrain = false };
+	__u8 tls;
 	struct pci_dev *card;
 
 	host_start(test);
 	card = host_card(test, 0, 0);
-	softtape_link_cap(card, 1, &retrain_step);
+	softtape_link_cap(card, 1, &retrain_step, &tls);
 	EXPECT_WRITES(test, "port lnkctl2 0001; port lnkctl 0043; port lnksta 3041; ");
 
 	fakehost_log_clear();
-	softtape_link_cap(card, 1, &plain_step);
+	softtape_link_cap(card, 1, &plain_step, &tls);
 	EXPECT_WRITES(test, "port lnkctl2 0001; ");
 }
 
@@ -390,22 +392,24 @@ static void cap_order_test(struct kunit *test)
 static void cap_no_reporting_test(struct kunit *test)
 {
 	const struct softtape_step step = { .what = SOFTTAPE_CAP, .from = 3, .to = 1, .retrain = true };
+	__u8 tls;
 
 	fakehost_knobs.port_lnkcap &= ~(PCI_EXP_LNKCAP_DLLLARC | PCI_EXP_LNKCAP_LBNC);
 	host_start(test);
-	KUNIT_EXPECT_EQ(test, (int)softtape_link_cap(host_card(test, 0, 0), 1, &step), (int)SOFTTAPE_CAP_SET);
+	KUNIT_EXPECT_EQ(test, (int)softtape_link_cap(host_card(test, 0, 0), 1, &step, &tls), (int)SOFTTAPE_CAP_SET);
 }
 
 /* A card that does not come back after the retrain, and one that was gone before. */
 static void cap_gone_test(struct kunit *test)
 {
 	const struct softtape_step step = { .what = SOFTTAPE_CAP, .from = 3, .to = 1, .retrain = true };
+	__u8 tls;
 	struct pci_dev *card;
 
 	host_start(test);
 	card = host_card(test, 0, 0);
 	fakehost_set_present(0);
-	KUNIT_EXPECT_EQ(test, (int)softtape_link_cap(card, 1, &step), (int)SOFTTAPE_CAP_REFUSED_READBACK);
+	KUNIT_EXPECT_EQ(test, (int)softtape_link_cap(card, 1, &step, &tls), (int)SOFTTAPE_CAP_REFUSED_READBACK);
 	KUNIT_EXPECT_EQ(test, fakehost_peek(0, true, "lnkctl2") & 0xf, 3u);
 }
 
@@ -428,6 +432,7 @@ static void set_tls_test(struct kunit *test)
 static void cap_missed_test(struct kunit *test)
 {
 	const struct softtape_step step = { .what = SOFTTAPE_CAP, .from = 3, .to = 1, .retrain = true };
+	__u8 tls;
 	struct pci_dev *card;
 	unsigned int i;
 
@@ -438,7 +443,7 @@ static void cap_missed_test(struct kunit *test)
 
 		fakehost_poke(0, true, "lnkctl2", 3);
 		fakehost_knobs.fail_at = i;
-		cap = softtape_link_cap(card, 1, &step);
+		cap = softtape_link_cap(card, 1, &step, &tls);
 		KUNIT_EXPECT_TRUE_MSG(test, cap == SOFTTAPE_CAP_SET || cap == SOFTTAPE_CAP_REFUSED_READBACK,
 				      "access %u: cap %d", i, cap);
 		if (fakehost_knobs.fail_at)

@@ -288,6 +288,23 @@ static void resume_test(struct kunit *test)
 	module_unload();
 }
 
+/* Power stayed: the cap is still in the port, and still a cap. */
+static void resume_unchanged_test(struct kunit *test)
+{
+	struct pci_dev *card;
+
+	host_start(test);
+	card = host_card(test, 0, 0);
+	KUNIT_ASSERT_EQ(test, module_load("speed", "gen1"), 0);
+	settled(test, card);
+	module_resume();
+	settled(test, card);
+	EXPECT_SAID(test, card, "state=applied aspm=off(was l0s+l1)");
+	EXPECT_SAID(test, card, "cap=gen1 speed=2.5GT/s,x4");
+	module_unload();
+	KUNIT_EXPECT_EQ(test, fakehost_peek(0, true, "lnkctl2") & 0xf, 3u);
+}
+
 static void skip_test(struct kunit *test)
 {
 	struct pci_dev *card;
@@ -341,6 +358,25 @@ static void lost_test(struct kunit *test)
 	fakehost_set_present(1);
 	KUNIT_EXPECT_EQ(test, softtape_record_verify(&card->dev), 0);
 	EXPECT_SAID(test, card, "aspm=off(was l0s+l1)");
+	module_unload();
+}
+
+/* A card that does not answer while the module loads, and does when a driver comes. */
+static void lost_at_first_test(struct kunit *test)
+{
+	struct pci_dev *card;
+
+	host_start(test);
+	card = host_card(test, 0, 0);
+	fakehost_set_present(0);
+	KUNIT_ASSERT_EQ(test, module_load(NULL, NULL), 0);
+	settled(test, card);
+	EXPECT_SAID(test, card, "state=lost");
+	fakehost_set_present(1);
+	KUNIT_ASSERT_EQ(test, pci_register_driver(&test_driver), 0);
+	EXPECT_SAID(test, card, "state=applied aspm=off(was l0s+l1) clkpm=off(was on)");
+	KUNIT_EXPECT_EQ(test, probe.lnkctl & 0x103, 0u);
+	pci_unregister_driver(&test_driver);
 	module_unload();
 }
 
@@ -486,6 +522,7 @@ static void missed_access_test(struct kunit *test)
 		KUNIT_EXPECT_FALSE_MSG(test, on, "access %u failed: %s", at, said(test, card));
 		EXPECT_SAID(test, card, "aspm=off");
 		module_unload();
+		KUNIT_EXPECT_EQ_MSG(test, fakehost_peek(0, true, "lnkctl2") & 0xf, 3u, "access %u failed", at);
 		pci_dev_put(card);
 	}
 }
@@ -531,9 +568,11 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(cap_lifted_test),
 	KUNIT_CASE(unneeded_cap_test),
 	KUNIT_CASE(resume_test),
+	KUNIT_CASE(resume_unchanged_test),
 	KUNIT_CASE(skip_test),
 	KUNIT_CASE(dry_run_test),
 	KUNIT_CASE(lost_test),
+	KUNIT_CASE(lost_at_first_test),
 	KUNIT_CASE(functions_test),
 	KUNIT_CASE(join_test),
 	KUNIT_CASE(twice_test),
