@@ -78,6 +78,9 @@ static void diagnose_kind(const struct selftest_result *result, enum selftest_fa
 
 	while (first->kind != kind)
 		first++;
+	/* A user who wanted to see the detector work must not take it for the card's own. */
+	if (outcome->inject)
+		add(&line, "with words corrupted on purpose: ");
 	add(&line, "%s in phase %s: ", selftest_fault_word(kind), selftest_phase_name(first->phase));
 	add_places(&line, result, kind);
 	if (kind == FAULT_ALIAS)

@@ -180,6 +180,7 @@ def test_inject():
         card = found["cards"][0]
         check(answer.returncode == 1 and card["detector_works"] and card["run"]["inject"] == kind, found)
         check(card["injected"] == card["detected"] == number, card)
+        check("on purpose" in found["findings"][0]["evidence"], found["findings"])
         text = run(*words, machine=path, env=environment()).stdout.decode()
         check("detector works" in text and "FAILED" not in text, text)
     # A card that cannot be tested or does not get that far: nothing was detected.
