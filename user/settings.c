@@ -150,6 +150,11 @@ static int read_file(struct reader *reader, const char *file)
 
 	reader->file = file;
 	line = ini_parse_stream(next_line, stream, take_key, reader);
+	/* A folder can be opened, not read. */
+	if (ferror(stream)) {
+		snprintf(reader->error, reader->size, "%s: cannot be read", file);
+		return -EIO;
+	}
 	if (!line)
 		return 0;
 

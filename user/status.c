@@ -4,6 +4,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "check.h"
 #include "command.h"
 #include "state.h"
 #include "status.h"
@@ -108,14 +109,10 @@ static size_t count_present(const struct result *result)
 	return nr;
 }
 
-static void judge_number(const struct options *options, struct result *result)
+static void judge_number(const struct options *options, const struct settings *settings, struct result *result)
 {
-	struct settings settings;
-	char error[512];
-	int expect = options->expect;
+	int expect = options->expect < 0 ? settings->expected_cards : options->expect;
 
-	if (expect < 0 && !settings_read(options->config, &settings, error, sizeof(error)))
-		expect = settings.expected_cards;
 	result->expected = expect;
 	result->present = count_present(result);
 	if (expect < 0 || result->present >= (size_t)expect)
@@ -147,10 +144,13 @@ static void judge_age(const struct options *options, const struct row *row, stru
  */
 int status_gather(const struct options *options, struct result *result)
 {
+	struct settings settings;
 	size_t i;
 	int ret;
 
 	ret = check_words(options, result);
+	if (!ret)
+		ret = check_settings(options, &settings, result);
 	if (ret)
 		return ret;
 
@@ -169,7 +169,7 @@ int status_gather(const struct options *options, struct result *result)
 		judge_age(options, &result->row[i], result);
 	}
 
-	judge_number(options, result);
+	judge_number(options, &settings, result);
 	return 0;
 }
 

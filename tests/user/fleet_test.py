@@ -84,6 +84,11 @@ def test_expect_and_age():
     (host.root / "etc/softtape.conf.d/zz.conf").write_text("expected_cards = 1\n", encoding="utf-8")
     check(on_host(host, "status").returncode == 0, "the last drop-in counts")
     check(on_host(host, "status", "--expect", "2").returncode == 1, "--expect before the configuration")
+    (host.root / "etc/softtape.conf.d/zz.conf").write_text("expected_cards = many\n", encoding="utf-8")
+    for words in (["status"], ["wait", "--timeout", "1"], ["metrics"], ["status", "--config", "/nonexistent"],
+                  ["status", "--config", str(host.root)]):
+        answer = on_host(host, *words)
+        check(answer.returncode == 2 and answer.stderr.count(b"\n") == 1, f"{words}: {answer.returncode} {answer.stderr}")
     for words in (["--expect", "x"], ["--max-age", "-1"], ["--expect", "65"]):
         check(on_host(host, "status", *words).returncode == 2, words)
 
