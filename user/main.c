@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* softtape: the command line. Parses, calls one command, prints what it came to. */
 #include <errno.h>
+#include <fcntl.h>
 #include <getopt.h>
 #include <limits.h>
 #include <locale.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "command.h"
 #include "output.h"
@@ -557,6 +559,16 @@ static void print_text(const struct command *command, const struct options *opti
 		command->print(options, result);
 }
 
+/* What is opened later must not take the place of a closed standard stream: it would get our text. */
+static void hold_standard_streams(void)
+{
+	int fd;
+
+	for (fd = 0; fd < 3; fd++)
+		if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) != fd)
+			_exit(VERDICT_EXIT_USAGE);
+}
+
 int main(int argc, char **argv)
 {
 	struct options options = { .wait_s = -1, .expect = -1, .max_age_s = -1, .timeout_s = -1, .json = wants_json(argc, argv) };
@@ -564,6 +576,7 @@ int main(int argc, char **argv)
 	const struct command *command = NULL;
 	int ret;
 
+	hold_standard_streams();
 	if (argc == 2 && !strcmp(argv[1], SELFTEST_CHILD_COMMAND))
 		return selftest_child();
 	if (argc == 2 && !strcmp(argv[1], TELEMETRY_CHILD_COMMAND))

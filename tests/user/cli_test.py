@@ -292,6 +292,13 @@ def test_full_disk():
     check(answer.returncode == 2 and b"No space left" in answer.stderr, answer.stderr)
 
 
+def test_closed_output():
+    """A closed standard output is a failure, and no file that is opened later takes its place."""
+    for words in (["--help"], ["plan", "-F", str(CASES / "cmp-40hx-stock.txt")]):
+        answer = subprocess.run(["sh", "-c", 'exec "$@" <&- >&-', "sh", PROGRAM, *words], stderr=subprocess.PIPE, check=False)
+        check(answer.returncode == 2 and b"Bad file descriptor" in answer.stderr, f"{words}: {answer.stderr}")
+
+
 def test_no_color_without_terminal():
     """No escape characters in a pipe, whatever the environment."""
     check(b"\033" not in run("list", env={"TERM": "xterm-256color", "CLICOLOR_FORCE": "1"}).stdout, "escape")
