@@ -60,7 +60,8 @@ def cold_plug(vm):
     card = vm.ports[0].cards[0]
     mark = vm.mark()
     load(vm)
-    final(vm, card.bdf, mark).has(**APPLIED)
+    # What it was is open: 7.3 has already switched off the L1 that QEMU's port does not have.
+    final(vm, card.bdf, mark).has(**APPLIED | {"aspm": "off"})
     expect(any(w.new & 0x103 == 0 for w in card.writes(0, 0x88)), "Link Control was not written")
 
 
