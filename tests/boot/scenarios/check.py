@@ -1,11 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The check that udev and systemd start, and what it says when something is missing, wrong or stuck."""
-import gzip
-import os
-import pathlib
-import subprocess
-import tempfile
-
 import guest
 from scenario import scenario
 from vm import Boot, expect
@@ -99,39 +93,6 @@ def child_hangs(vm):
     expect(status == 0 and "hung" in text and "status 4" in text, f"status {status}: {text}")
     vm.ok("echo 0 >/sys/module/nvidia/parameters/hang")
     vm.wait("! grep -l '^State:.D' /proc/[0-9]*/status", 30, "the stuck children to end")
-
-
-@scenario()
-def child_on_frozen_file_system(vm):
-    """the CUDA child in state D on a frozen file system: hung in time, the reader of a pipe sees the end; an Xid is named"""
-    guest.on_plug(vm, "off")
-    card = vm.plug(P104)
-    guest.settle(vm)
-    with tempfile.TemporaryDirectory() as scratch:
-        image = pathlib.Path(scratch) / "frozen.img"
-        subprocess.run(["mke2fs", "-q", "-t", "ext4", image, "4M"], check=True,
-                       env={**os.environ, "PATH": os.environ["PATH"] + ":/sbin"})
-        image.write_bytes(gzip.compress(image.read_bytes()))
-        vm.send(image, "/tmp/frozen.img.gz")
-    vm.ok("gunzip -f /tmp/frozen.img.gz && mkdir -p /mnt/frozen && mount -o loop /tmp/frozen.img /mnt/frozen && "
-          "fsfreeze -f /mnt/frozen")
-    try:
-        fake(vm, "cuCtxCreate_v2=block:/mnt/frozen/file")
-        job = vm.start("{ softtape check --level quick all; echo status $?; } 2>/dev/null | cat", 120)
-        vm.wait("grep -l '^State:.D' /proc/[0-9]*/status", 60, "a process in state D")
-        status, text = job.wait()
-        expect(status == 0 and "status 4" in text and "state D" in text and "left behind" in text, f"status {status}: {text}")
-        vm.ok("grep -l '^State:.D' /proc/[0-9]*/status")
-    finally:
-        vm.ok("fsfreeze -u /mnt/frozen; umount -l /mnt/frozen; rm -f /tmp/frozen.img")
-    vm.wait("! grep -l '^State:.D' /proc/[0-9]*/status", 30, "the stuck child to end")
-
-    fake(vm, "cuCtxCreate_v2=delay:8000")
-    job = vm.start("softtape check --level quick --json all", 120)
-    vm.wait(f"grep -q '\"context\"' /run/softtape/{card.bdf}.json", 60, "the check to reach CUDA")
-    vm.ok(f"echo 'NVRM: Xid (PCI:{card.bdf[:-2]}): 48, pid=1, An uncorrectable double bit error (DBE)' >/dev/kmsg")
-    status, text = job.wait()
-    expect(status == 1 and '"xid-memory"' in text and '"verdict": "fault"' in text, f"status {status}: {text}")
 
 
 @scenario()
