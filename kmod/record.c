@@ -704,7 +704,8 @@ static void early(struct record *record)
 	if (record->skipped || look(record, &view))
 		return;
 
-	cap_speed(record, &view, false);
+	/* The card itself is new, another function of the slot may be in use since before. */
+	cap_speed(record, &view, softtape_link_bound(record->owner));
 	forbid_d3cold(record);
 
 	report_init(record, &report);

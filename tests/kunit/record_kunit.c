@@ -400,6 +400,25 @@ static void functions_test(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, host_card(test, 0, 2)->no_d3cold);
 }
 
+/* Function 0 comes anew while a driver works with another one: the link is not retrained under it. */
+static void bound_neighbour_test(struct kunit *test)
+{
+	struct pci_dev *card;
+
+	fakehost_knobs.functions = 2;
+	host_start(test);
+	KUNIT_ASSERT_EQ(test, pci_register_driver(&test_driver), 0);
+	KUNIT_ASSERT_EQ(test, module_load("speed", "gen1"), 0);
+	pci_stop_and_remove_bus_device_locked(host_card(test, 0, 0));
+	host_rescan();
+	card = host_card(test, 0, 0);
+	settled(test, card);
+	EXPECT_SAID(test, card, "cap=refused(driver)");
+	KUNIT_EXPECT_EQ(test, fakehost_peek(0, true, "lnkctl2") & 0xf, 3u);
+	pci_unregister_driver(&test_driver);
+	module_unload();
+}
+
 /* Functions of a card that comes join its record one by one. */
 static void join_test(struct kunit *test)
 {
@@ -574,6 +593,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(lost_test),
 	KUNIT_CASE(lost_at_first_test),
 	KUNIT_CASE(functions_test),
+	KUNIT_CASE(bound_neighbour_test),
 	KUNIT_CASE(join_test),
 	KUNIT_CASE(twice_test),
 	KUNIT_CASE(removed_meanwhile_test),
