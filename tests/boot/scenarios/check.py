@@ -96,6 +96,32 @@ def child_hangs(vm):
 
 
 @scenario()
+def child_on_frozen_file_system(vm):
+    """the CUDA child in state D on a frozen file system: hung in time, the reader of a pipe sees the end; an Xid is named"""
+    guest.on_plug(vm, "off")
+    card = vm.plug(P104)
+    guest.settle(vm)
+    # The guest's own disk: what the check writes lies below /run, which is memory. Thawed also when this ends badly.
+    fake(vm, "cuCtxCreate_v2=block:/var/tmp/frozen")
+    vm.ok("(sleep 100; fsfreeze -u /) >/dev/null 2>&1 & fsfreeze -f /")
+    try:
+        status, text = vm.sh("{ softtape check --level quick all; echo status $?; } 2>/dev/null | cat", 90)
+        expect(status == 0 and "status 4" in text and "state D" in text and "left behind" in text, f"status {status}: {text}")
+        vm.ok("grep -l '^State:.D' /proc/[0-9]*/status")
+    finally:
+        vm.sh("fsfreeze -u /")
+    vm.wait("! grep -l '^State:.D' /proc/[0-9]*/status", 30, "the stuck child to end")
+    vm.ok("rm -f /var/tmp/frozen")
+
+    fake(vm, "cuCtxCreate_v2=delay:8000")
+    job = vm.start("softtape check --level quick --json all", 120)
+    vm.wait(f"grep -q '\"context\"' /run/softtape/{card.bdf}.json", 60, "the check to reach CUDA")
+    vm.ok(f"echo 'NVRM: Xid (PCI:{card.bdf[:-2]}): 48, pid=1, An uncorrectable double bit error (DBE)' >/dev/kmsg")
+    status, text = job.wait()
+    expect(status == 1 and '"xid-memory"' in text and '"verdict": "fault"' in text, f"status {status}: {text}")
+
+
+@scenario()
 def no_nvidia_module(vm):
     """no nvidia module for this kernel: said at once, without waiting for the driver"""
     guest.on_plug(vm, "quick")
