@@ -85,6 +85,32 @@ static const struct kernel_param_ops hang_ops = {
 module_param_cb(hang, &hang_ops, &hang, 0644);
 MODULE_PARM_DESC(hang, "open of /dev/nvidiaN does not return until this is 0 again");
 
+/* Writing a number has the driver report it as an Xid of every bound card. */
+static unsigned int xid;
+
+static int xid_set(const char *text, const struct kernel_param *kp)
+{
+	int ret = param_set_uint(text, kp);
+	unsigned int i;
+
+	mutex_lock(&gpus_lock);
+	for (i = 0; !ret && i < NV_GPUS_MAX; i++)
+		if (gpus[i])
+			pr_err("NVRM: Xid (PCI:%04x:%02x:%02x): %u, pid=1, name=none, (simulated)\n",
+			       pci_domain_nr(gpus[i]->pdev->bus), gpus[i]->pdev->bus->number,
+			       PCI_SLOT(gpus[i]->pdev->devfn), xid);
+	mutex_unlock(&gpus_lock);
+
+	return ret;
+}
+
+static const struct kernel_param_ops xid_ops = {
+	.set = xid_set,
+	.get = param_get_uint,
+};
+module_param_cb(xid, &xid_ops, &xid, 0644);
+MODULE_PARM_DESC(xid, "an Xid to report of every bound card, at once");
+
 static char *nvidia_devnode(const struct device *dev, umode_t *mode)
 {
 	if (mode)
