@@ -180,11 +180,10 @@ static bool is_ddr5(struct i2c_adapter *adapter)
 	return device_for_each_child(&adapter->dev, NULL, is_ddr5_client);
 }
 
-static void release_address(struct controller *controller, struct softtape_smbus *state, unsigned int i)
+static void release_address(struct controller *controller, unsigned int i)
 {
 	i2c_unregister_device(controller->client[i]);
 	controller->client[i] = NULL;
-	state->held[i] = false;
 }
 
 /* A client is no child of its adapter any more before its folder goes (drivers/base/core.c:device_del). */
@@ -217,15 +216,17 @@ static void hold_address(struct controller *controller, struct softtape_smbus *s
 	}
 
 	client = i2c_new_dummy_device(adapter, search.address);
-	if (IS_ERR(client))
-		return;
+	if (!IS_ERR(client))
+		controller->client[i] = client;
+}
 
-	controller->client[i] = client;
-	/* Without a driver i2c-dev would still let a program in (drivers/i2c/i2c-dev.c:i2cdev_check). */
-	if (client->dev.driver)
-		state->held[i] = true;
-	else
-		release_address(controller, state, i);
+/*
+ * Without a driver i2c-dev would still let a program in (drivers/i2c/i2c-dev.c:i2cdev_check). It may come later, with
+ * asynchronous probing, and root may unbind it: i2c_event() hears of both.
+ */
+static bool is_held(const struct i2c_client *client)
+{
+	return client && READ_ONCE(client->dev.driver);
 }
 
 static void settle_addresses(struct controller *controller, struct softtape_smbus *state, struct i2c_adapter *adapter)
@@ -238,9 +239,10 @@ static void settle_addresses(struct controller *controller, struct softtape_smbu
 
 		state->owner[i][0] = '\0';
 		if (!may && controller->client[i])
-			release_address(controller, state, i);
+			release_address(controller, i);
 		if (may && !controller->client[i])
 			hold_address(controller, state, adapter, i);
+		state->held[i] = is_held(controller->client[i]);
 	}
 }
 
@@ -317,18 +319,6 @@ static void settle(struct pci_dev *pdev)
 	publish(controller, &state);
 }
 
-/* With the device lock held; @state is what is left of the controller. */
-static void forget(struct controller *controller, const struct softtape_smbus *state)
-{
-	struct pci_dev *pdev = controller->pdev;
-
-	publish(controller, state);
-	spin_lock(&lock);
-	memset(controller, 0, sizeof(*controller));
-	spin_unlock(&lock);
-	pci_dev_put(pdev);
-}
-
 /*
  * From UNBIND_DRIVER. The driver's remove follows with the device lock still held; it deletes the adapter, and the I2C
  * core our clients with it (i2c-core-base.c:i2c_del_adapter, the pass over what is left). To unregister them here would
@@ -344,28 +334,27 @@ static void leave(struct pci_dev *pdev)
 
 	if (controller->state.awake)
 		pm_runtime_put(&pdev->dev);
-	forget(controller, &none);
+	publish(controller, &none);
+
+	spin_lock(&lock);
+	memset(controller, 0, sizeof(*controller));
+	spin_unlock(&lock);
+	pci_dev_put(pdev);
 }
 
 /* With the device lock held: gives everything back while the driver stays. */
 static void release(struct pci_dev *pdev)
 {
 	struct controller *controller = find(pdev);
-	struct softtape_smbus state;
 	unsigned int i;
 
 	if (!controller)
 		return;
 
-	state = controller->state;
-	for (i = 0; i < SOFTTAPE_SMBUS_ADDRESSES; i++) {
-		state.owner[i][0] = '\0';
+	for (i = 0; i < SOFTTAPE_SMBUS_ADDRESSES; i++)
 		if (controller->client[i])
-			release_address(controller, &state, i);
-	}
-	if (state.awake)
-		let_sleep(pdev, &state);
-	forget(controller, &state);
+			release_address(controller, i);
+	leave(pdev);
 }
 
 /* Never waits for a device lock: the driver's probe that holds it may take long, or want this module. */
@@ -409,7 +398,7 @@ static int pci_event(struct notifier_block *nb, unsigned long action, void *data
 
 static struct notifier_block pci_nb = { .notifier_call = pci_event };
 
-/* An owner of an address came or went, or a client that tells of DDR5. Our own come by here too, to no effect. */
+/* An owner of an address came or went, or a client that tells of DDR5. Our own come by here too. */
 static int i2c_event(struct notifier_block *nb, unsigned long action, void *data)
 {
 	struct i2c_client *client = i2c_verify_client(data);
