@@ -169,8 +169,9 @@ def smbus_awake(vm):
     expect(vm.ok(f"cat {DEVICE}/power/control").strip() == "auto", "power/control was changed")
     expect(set(detected(vm)) == {0x4c, *EEPROMS} and "UU" not in detected(vm).values(), f"{detected(vm)}")
 
+    plugged = vm.mark()
     second = vm.plug(P104, 1)
-    guest.final_line(vm, second.bdf).has(smbus="awake")
+    guest.final_line(vm, second.bdf, plugged).has(smbus="awake")
     vm.unplug(0)
     expect(vm.ok(f"cat {DEVICE}/power/runtime_usage").strip() == "1", "not one reference with one card left")
     vm.unplug(1)
