@@ -495,6 +495,16 @@ static void learn(const struct result *result)
 	card_list_free(&present);
 }
 
+/* --inject asks one question, and a card that is not there leaves it with the same answer as one that cannot be tested. */
+static int without_test(const struct options *options, int status, struct result *result)
+{
+	if (!options->inject || status == VERDICT_EXIT_USAGE)
+		return status;
+
+	result->note = "injected: nothing, there is no card to test: DETECTOR FAILED";
+	return verdict_exit(VERDICT_FAULT);
+}
+
 int check_run(const struct options *options, struct result *result)
 {
 	struct options mine = *options;
@@ -512,16 +522,22 @@ int check_run(const struct options *options, struct result *result)
 		mine.level = plug_level(settings.on_plug);
 	}
 
+	if (mine.level == LEVEL_BIND_ONLY && (mine.soak_ms || mine.compare || mine.inject))
+		return command_fail(result, VERDICT_EXIT_USAGE, FINDING_USAGE, NULL,
+				    "--level bind-only runs no test: --soak, --compare and --inject need one");
+
 	ret = command_cards(&mine, result);
 	if (ret)
-		return ret;
+		return without_test(&mine, ret, result);
 	if (options->on_plug)
 		learn(result);
 	if (options->on_plug && settings.on_plug == ON_PLUG_OFF)
 		return forget_unplug(result);
-	if (!result->nr)
-		return command_fail(result, verdict_exit(VERDICT_NOT_TESTABLE), FINDING_NO_CARD, NULL,
-				    options->any ? "no NVIDIA display function" : "no PCI function of this machine is in the list");
+	if (!result->nr) {
+		ret = command_fail(result, verdict_exit(VERDICT_NOT_TESTABLE), FINDING_NO_CARD, NULL, options->any ?
+				   "no NVIDIA display function" : "no PCI function of this machine is in the list");
+		return without_test(&mine, ret, result);
+	}
 
 	ret = check_cards(&mine, &settings, result);
 	if (journal_send(result) && options->on_plug && journal_is_output())

@@ -427,8 +427,7 @@ static void look_around_end(struct test_run *run, struct verdict_facts *facts)
 	unsigned int i;
 
 	watch_link(run, &outcome->test);
-	telemetry_read(&run->telemetry, &outcome->telemetry);
-	telemetry_stop(&run->telemetry);
+	telemetry_stop(&run->telemetry, &outcome->telemetry);
 	outcome->link_errors.replays = telemetry->replays_known ? (long long)telemetry->replays - telemetry->replays_first : -1;
 	outcome->link_errors.log_lines = run->klog_fd < 0 ? -1 : 0;
 	if (run->klog_fd >= 0) {

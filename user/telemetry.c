@@ -17,7 +17,7 @@
 #define TELEMETRY_MAGIC		0x73667465
 
 /* A process that does not stop within this is killed, and not waited for any longer than that again. */
-#define STOP_MS			100
+#define STOP_MS			250
 
 /* Tries to read a set of values that nobody is writing just then. */
 #define READ_TRIES		1000
@@ -126,8 +126,14 @@ void telemetry_read(const struct telemetry_watch *watch, struct telemetry *ret)
 		ret->nr_trend = TELEMETRY_TREND_MAX;
 }
 
-/* Takes at most twice STOP_MS; a process in the driver that cannot be killed is left behind. */
-void telemetry_stop(struct telemetry_watch *watch)
+/**
+ * telemetry_stop - end it, and read what was measured in all
+ * @watch:	of telemetry_start()
+ * @ret:	filled as by telemetry_read()
+ *
+ * Takes at most twice STOP_MS; a process in the driver that cannot be killed is left behind.
+ */
+void telemetry_stop(struct telemetry_watch *watch, struct telemetry *ret)
 {
 	if (watch->page)
 		atomic_store(&watch->page->stop, 1);
@@ -136,6 +142,7 @@ void telemetry_stop(struct telemetry_watch *watch)
 		respawn_has_ended(&watch->spawn, STOP_MS);
 	}
 	respawn_close(&watch->spawn);
+	telemetry_read(watch, ret);
 	if (watch->page)
 		munmap(watch->page, sizeof(*watch->page));
 	watch->page = NULL;
@@ -241,17 +248,20 @@ static int measure(struct telemetry_page *page)
 	struct calls calls = { 0 };
 	nvml_device device;
 	time_t start = time(NULL);
+	bool last;
 
 	if (!library || !find_calls(library, &calls) || calls.init() || calls.by_bus(page->bdf, &device))
 		return 1;
 	data.simulated = dlsym(library, "softtape_simulated") != NULL;
-	while (!atomic_load(&page->stop)) {
+	/* The last round begins after the test has ended, so that what counts up is seen to its end. */
+	do {
+		last = atomic_load(&page->stop);
 		ask(&calls, device, &data);
 		add_point(&data, (uint32_t)(time(NULL) - start));
 		data.samples++;
 		publish(page, &data);
 		wait_ms(page, page->interval_ms);
-	}
+	} while (!last);
 	return 0;
 }
 

@@ -106,7 +106,7 @@ struct telemetry_watch {
 
 void telemetry_start(const char *bdf, unsigned int interval_ms, struct telemetry_watch *ret);
 void telemetry_read(const struct telemetry_watch *watch, struct telemetry *ret);
-void telemetry_stop(struct telemetry_watch *watch);
+void telemetry_stop(struct telemetry_watch *watch, struct telemetry *ret);
 
 const char *telemetry_channel_word(enum telemetry_channel channel);
 

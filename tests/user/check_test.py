@@ -187,6 +187,11 @@ def test_inject():
     for script in ("cuInit=code:100", "cuMemcpyHtoDAsync_v2=code:719", "cuInit=exit:0"):
         answer = run("check", "--level", "quick", "--inject", "memory", machine=path, env=environment(script))
         check(answer.returncode == 1 and b"DETECTOR FAILED" in answer.stdout and b"detector works" not in answer.stdout, answer.stdout)
+    answer = run("check", "--inject", "memory", "0000:99:00.0", machine=path, env=environment())
+    check(answer.returncode == 1 and b"DETECTOR FAILED" in answer.stdout, answer.stdout)
+    for words in (["--inject", "memory"], ["--soak", "2s"], ["--compare", "/dev/null"]):
+        answer = run("check", "--level", "bind-only", *words, machine=path, env=environment())
+        check(answer.returncode == 2 and answer.stderr.count(b"\n") == 1, f"bind-only with {words}: {answer}")
     check(not (STATE / f"{CARD}.json").exists(), "a state file tells of faults that the card does not have")
     answer = run("check", "--inject", "chips", "--json", machine=path, env=environment())
     check(answer.returncode == 2 and codes(document(answer)) == ["usage"], answer.stdout)
@@ -325,7 +330,7 @@ def test_telemetry():
     for script, code, status in (("temp=89", [], 0), ("temp=90", ["card-hot"], 5), ("throttle=0x40", ["card-hot"], 5),
                                  ("throttle=0x48 temp=95", ["card-hot"], 5), ("throttle=0x4", [], 0),
                                  ("throttle=0x80", ["throttled"], 0), ("throttle=-1 temp=-1 replay=-1 smclock=-1", [], 0),
-                                 ("replay=1", ["link-errors"], 5)):
+                                 ("replay=1 cuCtxCreate_v2=delay:1500", ["link-errors"], 5)):
         found = checked(build(), script=script, status=status)
         check(codes(found) == code, (script, found["findings"]))
     for trouble in ("nvmlInit_v2=hang-hard", "nvmlDeviceGetTemperature=hang-hard@2", "nvmlDeviceGetPowerUsage=signal:11",
