@@ -17,6 +17,8 @@
 
 #define HEX		"[0-9a-f]"
 #define VALUE		"[^] \t\"',;)}]+"
+/* Three groups. */
+#define SECRET		"(pass(word|wd|phrase)?|secret|token|credentials?|psk|(api|auth|private|access)[ _-]?key)"
 
 struct known {
 	enum redact_kind kind;
@@ -100,6 +102,51 @@ static bool is_ipv6(const char *line, struct match *match)
 	return inet_pton(AF_INET6, text, &address) == 1;
 }
 
+/* A folder that every system has, or that a package made: its name says nothing of anybody. */
+static bool is_system_folder(const char *path, size_t len)
+{
+	static const char *const folders[] = {
+		"bin", "boot", "dev", "etc", "lib", "lib32", "lib64", "libx32", "proc", "sbin", "sys", "usr", "run",
+		"var/lib", "var/log", "var/crash", "var/cache",
+	};
+	static const char *const inside[] = { "run/media", "run/user", "usr/local/home" };
+	size_t i, n;
+
+	for (i = 0; i < ARRAY_SIZE(inside); i++)
+		if (len > strlen(inside[i]) && !strncmp(path + 1, inside[i], strlen(inside[i])))
+			return false;
+	for (i = 0; i < ARRAY_SIZE(folders); i++) {
+		n = strlen(folders[i]);
+		if (len > n && !strncmp(path + 1, folders[i], n) && (len == n + 1 || path[n + 1] == '/'))
+			return true;
+	}
+	return false;
+}
+
+/* From the root on: no "N/A", no "x/y", but what stands behind a compiler's -I. */
+static bool is_private_path(const char *line, struct match *match)
+{
+	const char *at = line + match->start;
+	bool flag = match->start > 1 && at[-2] == '-' && isalpha((unsigned char)at[-1]);
+	char before = match->start ? at[-1] : ' ';
+
+	if (!flag && (isalnum((unsigned char)before) || strchr("._/-+]", before)))
+		return false;
+	return isalnum((unsigned char)at[1]) && !is_system_folder(at, match->end - match->start);
+}
+
+/* A name in the kernel has 15 characters at most and may have commas itself. */
+static bool is_process_name(const char *line, struct match *match)
+{
+	size_t i, last = match->end;
+
+	for (i = match->start; i < match->end && i <= match->start + 15; i++)
+		if (line[i] == ',' && (line[i + 1] == ' ' || !line[i + 1]))
+			last = i;
+	match->end = last;
+	return last > match->start;
+}
+
 /* Extended POSIX expressions, case does not matter. */
 static const struct pattern patterns[] = {
 	{ REDACT_UUID, "(GPU-|MIG-)?" HEX "{8}-" HEX "{4}-" HEX "{4}-" HEX "{4}-" HEX "{12}", 0, NULL },
@@ -108,16 +155,21 @@ static const struct pattern patterns[] = {
 	{ REDACT_MAC, "(" HEX "{4}\\.){2}" HEX "{4}", 0, NULL },
 	{ REDACT_IP, "([0-9]{1,3}\\.){3}[0-9]{1,3}", 0, is_ipv4 },
 	{ REDACT_IP, "[0-9a-f:.]*:[0-9a-f]*:[0-9a-f:.]*", 0, is_ipv6 },
-	{ REDACT_PATH, "(/var)?/(home|root|media|mnt|srv|users|run/media|run/user)/[^] \t\"',:;)}]+", 0, NULL },
+	{ REDACT_HOST, "[a-z][a-z0-9+.-]*://([^] \t\"',;)}]+)", 1, NULL },
+	{ REDACT_PATH, "\"(/[^\"]+)\"", 1, is_private_path },
+	{ REDACT_PATH, "'(/[^']+)'", 1, is_private_path },
+	{ REDACT_PATH, "/[^] \t\"',:;)}]+", 0, is_private_path },
 	{ REDACT_MAIL, "[a-z0-9._+-]+@[a-z][a-z0-9.-]*", 0, NULL },
-	{ REDACT_SERIAL, "serial[ _-]?(number|num|no)?[\"']? *[:=#] *[\"']?(" VALUE ")", 2, NULL },
+	{ REDACT_SERIAL, "serial[ _-]?(number|num|no)?[\"']? *([:=#]|is ) *[\"']?(" VALUE ")", 3, NULL },
+	{ REDACT_SERIAL, "s/n *[:=#] *(" VALUE ")", 1, NULL },
 	{ REDACT_SERIAL, "asset[ _-]?tag[\"']? *[:=#] *[\"']?(" VALUE ")", 1, NULL },
 	/* NVRM: Xid (PCI:0000:01:00): 13, pid=1234, name=python3, ... */
-	{ REDACT_PROCESS, "pid=[^,]*, *name=([^,]+)", 1, NULL },
+	{ REDACT_PROCESS, "pid=[^,]*, *name=(.+)", 1, is_process_name },
 	/* ... and of our own findings */
 	{ REDACT_PROCESS, "([^\":,]+) \\(pid [0-9]+\\)", 1, NULL },
-	{ REDACT_SECRET, "(pass(word|wd|phrase)?|secret|token|credentials?|psk|(api|auth|private)[ _-]?key)[\"']? *[:=] *[\"']?("
-	  VALUE ")", 4, NULL },
+	{ REDACT_SECRET, SECRET "[a-z0-9_-]*[\"']? *[:=] *[\"']?(" VALUE ")", 4, NULL },
+	{ REDACT_SECRET, "--?" SECRET "[ =]+[\"']?(" VALUE ")", 4, NULL },
+	{ REDACT_SECRET, "(bearer|basic) +(" VALUE ")", 2, NULL },
 };
 
 /**

@@ -289,10 +289,21 @@ static void take_module(char *line, FILE *out)
 }
 
 /* Options and blacklists of these modules; what an install line runs may be anything. */
+/* What somebody wrote for himself. */
+static void cut_comment(char *line, const char *signs)
+{
+	size_t len = strcspn(line, signs);
+
+	while (len && strchr(" \t", line[len - 1]))
+		len--;
+	line[len] = '\0';
+}
+
 static void take_modprobe_line(char *line, FILE *out)
 {
 	char verb[16], name[64];
 
+	cut_comment(line, "#");
 	if (sscanf(line, "%15s %63s", verb, name) != 2 || !is_shown_module(name))
 		return;
 
@@ -477,6 +488,7 @@ static void take_setting(char *line, FILE *out)
 	static const char *const keys[] = { "on_plug", "max_parallel", "driver_wait", "expected_cards" };
 	char key[64];
 
+	cut_comment(line, "#;");
 	if (sscanf(line, " %63[a-z_]", key) == 1 && is_in(key, keys, ARRAY_SIZE(keys)))
 		fprintf(out, "%s\n", line + strspn(line, " \t"));
 }

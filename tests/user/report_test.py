@@ -53,7 +53,7 @@ LISTED = {
     "/sys/module/softtape/parameters/skip": f"KEEP08 {S['mac'].replace(':', '')}\n",
     "/sys/module/nvidia/version": "550.163.01\n",
     "/etc/modprobe.d/gpu.conf": (f"# of {S['user']} CANARY10\noptions nvidia NVreg_RegistryDwords=KEEP09={S['machine'].upper()}\n"
-                                 f"blacklist nouveau\ninstall nvidia /root/{S['project']}/CANARY11.sh\noptions iwlwifi CANARY12\n"),
+                                 f"blacklist nouveau # CANARY43\ninstall nvidia /root/{S['project']}/CANARY11.sh\noptions iwlwifi CANARY12\n"),
     "/proc/driver/nvidia/version": f"NVRM version: NVIDIA UNIX x86_64 Kernel Module  550.163.01  KEEP10 ({S['builder']}@{S['host']})\n"
                                    "GCC version:  gcc version 12.2.0\nCANARY13\n",
     "/proc/driver/nvidia/params": f"EnableMSI: 1\nRegistryDwords: \"KEEP11 {S['gpu']}\"\nExcludedGpus: \"CANARY14\"\n"
@@ -67,11 +67,12 @@ LISTED = {
     "/var/lib/dkms/softtape/0.1.0/6.1.0-57-amd64/x86_64/module/softtape.ko": "CANARY18",
     "/var/lib/dkms/softtape/0.1.0/build/make.log": (
         f"DKMS make.log KEEP13 for {S['host']}.{S['domain']}\nmake: /home/{S['user']}/{S['project']}/x.c:3: error\n"
-        f"contact {S['mail']} serial: {S['dmi']}\n"),
+        f"contact {S['mail']} serial: {S['dmi']}\ncc -I/builds/CANARY44/x /data/CANARY45/y.c \"/opt/My CANARY46/z\"\n"
+        "AWS_SECRET_ACCESS_KEY=CANARY47 run --password CANARY48 https://CANARY49/x\n"),
     "/var/lib/dkms/CANARY19/1.0/6.1.0-57-amd64/x86_64/module/x.ko": "",
     "/lib/modules/6.1.0-57-amd64/build/Makefile": "CANARY20",
-    "/etc/softtape.conf": f"# CANARY21\non_plug = quick ; KEEP14 {S['user']}\n; mail_to = CANARY22\n",
-    "/etc/softtape.conf.d/50-local.conf": f"driver_wait = 30 ; KEEP15 {S['mac'].upper().replace(':', '-')}\n",
+    "/etc/softtape.conf": f"# CANARY21\non_plug = quick ; CANARY41 {S['user']}\n; mail_to = CANARY22\n",
+    "/etc/softtape.conf.d/50-local.conf": f"driver_wait = 30 ; CANARY42 {S['mac'].upper().replace(':', '-')}\n",
     "/dev/kmsg": "".join(f"6,{n},{n}000,-;{line}\n" for n, line in enumerate([
         f"Command line: BOOT_IMAGE=/boot/vmlinuz root=UUID={S['disk uuid']} nvidia-drm.modeset=1 CANARY23",
         f"Kernel command line: root=UUID={S['disk uuid']} nouveau.modeset=0 CANARY24",
@@ -227,7 +228,7 @@ def test_taken():
     """What is taken is there: each marked line, with a token where its secret was."""
     _, found = make()
     text = "".join(found.values())
-    for number in range(1, 24):
+    for number in sorted(set(range(1, 24)) - {14, 15}):
         check(f"KEEP{number:02}" in text, f"KEEP{number:02}")
     for part in ("6.1.0-57-[host-1]-KEEP01", "pci=realloc,KEEP07,[mac-", "softtape.password=[secret-1]", "pcie_aspm=off",
                  "GPU Board Serial Number: [serial-", "name=[process-1], KEEP18", "NVRM: GPU at PCI:0000:01:00: [uuid-",
