@@ -106,12 +106,19 @@ static const struct {
 static int take_key(void *data, const char *section, const char *key, const char *value)
 {
 	struct reader *reader = data;
+	char text[256];
 	size_t i;
+
+	/* inih knows ";" behind a value as a comment, not "#", which begins one in a line of its own. */
+	util_copy(text, sizeof(text), value);
+	text[strcspn(text, "#")] = '\0';
+	for (i = strlen(text); i && strchr(" \t", text[i - 1]); i--)
+		text[i - 1] = '\0';
 
 	for (i = 0; !section[0] && i < ARRAY_SIZE(keys); i++) {
 		if (strcmp(keys[i].key, key))
 			continue;
-		if (keys[i].set(&reader->settings, value))
+		if (keys[i].set(&reader->settings, text))
 			return 1;
 		if (!reader->error[0])
 			snprintf(reader->error, reader->size, "%s: %s=%s: accepted are %s", reader->file, key, value,

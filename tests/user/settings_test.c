@@ -24,6 +24,8 @@ static const struct {
 	{ "how many cards there must be", "expected_cards = 6\n", 0, { ON_PLUG_QUICK, 0, 60, 6 }, NULL },
 	{ "no number of cards any more", "expected_cards=6\nexpected_cards=\n", 0, { ON_PLUG_QUICK, 0, 60, -1 }, NULL },
 	{ "a rig without end", "expected_cards=65\n", -1, { 0 }, "accepted are 0 to 64" },
+	{ "comment of the other kind", "on_plug = off # no tests\n", 0, { ON_PLUG_OFF, 0, 60, -1 }, NULL },
+	{ "a comment alone is the default", "max_parallel = # all\n", 0, { ON_PLUG_QUICK, 0, 60, -1 }, NULL },
 	{ "unknown value", "on_plug=always\n", -1, { 0 }, "on_plug=always: accepted are quick, standard, bind-only, off" },
 	{ "unknown key", "on_plugs=off\n", -1, { 0 }, "unknown key 'on_plugs'" },
 	{ "inside a section", "[softtape]\non_plug=off\n", -1, { 0 }, "unknown key 'on_plug'" },
