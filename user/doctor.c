@@ -149,12 +149,17 @@ static enum verdict judge(const struct finding_list *findings)
 	return verdict;
 }
 
-/* GPUs that are no mining cards belong to the look, not to the answer, unless they were asked for. */
+/*
+ * GPUs that are no mining cards belong to the look, not to the answer, unless they were asked for. What the last check found
+ * is told as a finding of our own, where it still counts.
+ */
 static void keep_asked(const struct options *options, struct result *result)
 {
 	size_t i, nr = 0;
 
 	for (i = 0; i < result->nr; i++) {
+		if (result->row[i].outcome)
+			result->row[i].outcome->nr_finding = 0;
 		if (options->any || result->row[i].card.row)
 			result->row[nr++] = result->row[i];
 		else

@@ -52,6 +52,14 @@ def test_nagios():
         check(answer.returncode == nagios and one_line(answer).startswith(f"SOFTTAPE {words}"), f"{answer.returncode} {answer.stdout}")
 
 
+def test_doctor_after_fault():
+    """What the last check found: once, in the document as in the text."""
+    host = checked(script="link=840 known=7", status=1)
+    codes = [finding["code"] for finding in document(on_host(host, "doctor", "--json"))["findings"]]
+    text = on_host(host, "doctor").stdout.decode()
+    check(codes.count("data-fault") == 1 and text.count("[data-fault]") == 1, f"{codes} {text}")
+
+
 def test_npd():
     """At most 80 bytes; 0 fine, 1 a problem, 2 unknown."""
     answer = on_host(checked(), "status", "--output", "npd")
