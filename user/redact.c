@@ -16,9 +16,18 @@
 #define SERIAL_MIN	5
 
 #define HEX		"[0-9a-f]"
-#define VALUE		"[^] \t\"',;)}]+"
-/* Three groups. */
-#define SECRET		"(pass(word|wd|phrase)?|secret|token|credentials?|psk|(api|auth|private|access)[ _-]?key)"
+#define VALUE		"[^] \t\"',;)}\\]+"
+#define BLANKS		"[ \t]*"
+/* In JSON a quote inside of a text has a backslash before it. */
+#define QUOTE		"\\\\*[\"']?"
+#define IS		QUOTE "(" BLANKS "[:=#]+" BLANKS "|[ \t]+is[ \t]+)" QUOTE
+#define SECRET_NAME	"((pass(word|wd|phrase)|secret|token|credential|psk|pwd|" \
+			"(api|auth|private|access|license|signing|encryption|ssh)[ _-]?key)[a-z0-9_.-]*|pass)"
+/* Has signs of which a VALUE is not made; one at its end belongs to the text. */
+#define SECRET		"[^] \t\"'}\\]*[^] \t\"',;)}\\]"
+
+/* proc_pid_comm(5) */
+#define COMM_MAX	"15"
 
 struct known {
 	enum redact_kind kind;
@@ -102,6 +111,17 @@ static bool is_ipv6(const char *line, struct match *match)
 	return inet_pton(AF_INET6, text, &address) == 1;
 }
 
+/* What begins behind a quote goes up to the next, whatever blanks it has. Always true. */
+static bool whole_quoted(const char *line, struct match *match)
+{
+	char before = match->start ? line[match->start - 1] : ' ';
+	size_t len = strcspn(line + match->start, before == '"' ? "\"\\" : "'\"\\");
+
+	if ((before == '"' || before == '\'') && match->start + len > match->end)
+		match->end = match->start + len;
+	return true;
+}
+
 /* A folder that every system has, or that a package made: its name says nothing of anybody. */
 static bool is_system_folder(const char *path, size_t len)
 {
@@ -132,19 +152,10 @@ static bool is_private_path(const char *line, struct match *match)
 
 	if (!flag && (isalnum((unsigned char)before) || strchr("._/-+]", before)))
 		return false;
-	return isalnum((unsigned char)at[1]) && !is_system_folder(at, match->end - match->start);
-}
-
-/* A name in the kernel has 15 characters at most and may have commas itself. */
-static bool is_process_name(const char *line, struct match *match)
-{
-	size_t i, last = match->end;
-
-	for (i = match->start; i < match->end && i <= match->start + 15; i++)
-		if (line[i] == ',' && (line[i + 1] == ' ' || !line[i + 1]))
-			last = i;
-	match->end = last;
-	return last > match->start;
+	/* The end of an element of our own block. */
+	if (before == '<' && !memchr(at + 1, '/', match->end - match->start - 1))
+		return false;
+	return !is_system_folder(at, match->end - match->start) && whole_quoted(line, match);
 }
 
 /* Extended POSIX expressions, case does not matter. */
@@ -155,21 +166,22 @@ static const struct pattern patterns[] = {
 	{ REDACT_MAC, "(" HEX "{4}\\.){2}" HEX "{4}", 0, NULL },
 	{ REDACT_IP, "([0-9]{1,3}\\.){3}[0-9]{1,3}", 0, is_ipv4 },
 	{ REDACT_IP, "[0-9a-f:.]*:[0-9a-f]*:[0-9a-f:.]*", 0, is_ipv6 },
-	{ REDACT_HOST, "[a-z][a-z0-9+.-]*://([^] \t\"',;)}]+)", 1, NULL },
-	{ REDACT_PATH, "\"(/[^\"]+)\"", 1, is_private_path },
-	{ REDACT_PATH, "'(/[^']+)'", 1, is_private_path },
-	{ REDACT_PATH, "/[^] \t\"',:;)}]+", 0, is_private_path },
+	{ REDACT_HOST, "[a-z][a-z0-9+.-]*://([^] \t\"'<>\\]+)", 1, NULL },
+	{ REDACT_PATH, "/[^] \t\"',:;)}/^\\](\\\\+ |,[^] \t\"'\\]|[^] \t\"',:;)}\\])*", 0, is_private_path },
 	{ REDACT_MAIL, "[a-z0-9._+-]+@[a-z][a-z0-9.-]*", 0, NULL },
-	{ REDACT_SERIAL, "serial[ _-]?(number|num|no)?[\"']? *([:=#]|is ) *[\"']?(" VALUE ")", 3, NULL },
-	{ REDACT_SERIAL, "s/n *[:=#] *(" VALUE ")", 1, NULL },
-	{ REDACT_SERIAL, "asset[ _-]?tag[\"']? *[:=#] *[\"']?(" VALUE ")", 1, NULL },
-	/* NVRM: Xid (PCI:0000:01:00): 13, pid=1234, name=python3, ... */
-	{ REDACT_PROCESS, "pid=[^,]*, *name=(.+)", 1, is_process_name },
-	/* ... and of our own findings */
-	{ REDACT_PROCESS, "([^\":,]+) \\(pid [0-9]+\\)", 1, NULL },
-	{ REDACT_SECRET, SECRET "[a-z0-9_-]*[\"']? *[:=] *[\"']?(" VALUE ")", 4, NULL },
-	{ REDACT_SECRET, "--?" SECRET "[ =]+[\"']?(" VALUE ")", 4, NULL },
-	{ REDACT_SECRET, "(bearer|basic) +(" VALUE ")", 2, NULL },
+	{ REDACT_SERIAL, "(serial([ _-]?(number|num|nr|no)\\.?)?|s/n|asset[ _-]?tag)" IS "(" VALUE ")", 5, whole_quoted },
+	/*
+	 * NVRM: Xid (PCI:0000:01:00): 13, pid=1234, name=python3, ... The name may have ", " too; what follows a very short one
+	 * goes with it. The second form is for one with nothing behind it.
+	 */
+	{ REDACT_PROCESS, "pid=[^,]*, *name=((\\\\x..|.){0," COMM_MAX "}), ", 1, NULL },
+	{ REDACT_PROCESS, "pid=[^,]*, *name=(([^,\"\\]|\\\\x|,[^ \"\\])+)", 1, NULL },
+	/* ... and of our own findings, where it stands in the middle of a text */
+	{ REDACT_PROCESS, "(([^\"\\]|\\\\.){1," COMM_MAX "}) \\(pid [0-9]+\\)", 1, NULL },
+	{ REDACT_SECRET, SECRET_NAME IS "(" SECRET ")", 6, whole_quoted },
+	{ REDACT_SECRET, "(^|[ \t\"'])--?[a-z0-9_-]*" SECRET_NAME "[ \t]+" QUOTE "(" SECRET ")", 6, whole_quoted },
+	{ REDACT_SECRET, "(authorization|cookie)" IS "([^\"'\\]+)", 3, NULL },
+	{ REDACT_SECRET, "bearer[ \t]+(" SECRET ")", 1, NULL },
 };
 
 /**
@@ -330,7 +342,7 @@ static bool find_value(const struct known *known, const char *line, size_t from,
 static bool find_pattern(const regex_t *regex, const struct pattern *pattern, const char *line, size_t from,
 			 struct match *ret_match)
 {
-	regmatch_t part[8];
+	regmatch_t part[7];
 	struct match match = { .kind = pattern->kind };
 
 	for (; line[from] && !regexec(regex, line + from, ARRAY_SIZE(part), part, from ? REG_NOTBOL : 0);

@@ -288,7 +288,6 @@ static void take_module(char *line, FILE *out)
 		fprintf(out, "loaded: %s %s, users %s\n", name, state, users);
 }
 
-/* Options and blacklists of these modules; what an install line runs may be anything. */
 /* What somebody wrote for himself. */
 static void cut_comment(char *line, const char *signs)
 {
@@ -299,6 +298,7 @@ static void cut_comment(char *line, const char *signs)
 	line[len] = '\0';
 }
 
+/* Options and blacklists of these modules; what an install line runs may be anything. */
 static void take_modprobe_line(char *line, FILE *out)
 {
 	char verb[16], name[64];

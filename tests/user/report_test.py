@@ -68,7 +68,8 @@ LISTED = {
     "/var/lib/dkms/softtape/0.1.0/build/make.log": (
         f"DKMS make.log KEEP13 for {S['host']}.{S['domain']}\nmake: /home/{S['user']}/{S['project']}/x.c:3: error\n"
         f"contact {S['mail']} serial: {S['dmi']}\ncc -I/builds/CANARY44/x /data/CANARY45/y.c \"/opt/My CANARY46/z\"\n"
-        "AWS_SECRET_ACCESS_KEY=CANARY47 run --password CANARY48 https://CANARY49/x\n"),
+        "AWS_SECRET_ACCESS_KEY=CANARY47 run --password CANARY48 ssh://CANARY49/x\n"
+        "DB_TOKEN='x CANARY90' Authorization: Digest CANARY91 CANARY92\n"),
     "/var/lib/dkms/CANARY19/1.0/6.1.0-57-amd64/x86_64/module/x.ko": "",
     "/lib/modules/6.1.0-57-amd64/build/Makefile": "CANARY20",
     "/etc/softtape.conf": f"# CANARY21\non_plug = quick ; CANARY41 {S['user']}\n; mail_to = CANARY22\n",
@@ -81,6 +82,7 @@ LISTED = {
         f"NVRM: GPU at PCI:0000:01:00: {S['gpu']}",
         f"NVRM: GPU Board Serial Number: {S['board']} KEEP17",
         f"NVRM: Xid (PCI:0000:01:00): 13, pid=4242, name={S['process']}, KEEP18",
+        "NVRM: Xid (PCI:0000:01:00): 31, pid=4243, name=a,CANARY93, KEEP24",
         f"softtape: KEEP19 {S['boot']} on {S['host'].upper()} for {S['stranger']}",
         f"pci {CARD}: KEEP20 {S['disk']}",
         f"pcieport {PORT}: AER: KEEP21 addr:{S['ip6']} mac:{S['mac']}",
@@ -228,12 +230,13 @@ def test_taken():
     """What is taken is there: each marked line, with a token where its secret was."""
     _, found = make()
     text = "".join(found.values())
-    for number in sorted(set(range(1, 24)) - {14, 15}):
+    for number in sorted(set(range(1, 25)) - {14, 15}):
         check(f"KEEP{number:02}" in text, f"KEEP{number:02}")
     for part in ("6.1.0-57-[host-1]-KEEP01", "pci=realloc,KEEP07,[mac-", "softtape.password=[secret-1]", "pcie_aspm=off",
                  "GPU Board Serial Number: [serial-", "name=[process-1], KEEP18", "NVRM: GPU at PCI:0000:01:00: [uuid-",
                  "Video BIOS: \t 86.04.7a.00.23", "modprobe.d: blacklist nouveau", "modprobe.d: install nvidia (command left out)",
                  "softtape/0.1.0/6.1.0-57-amd64: built", "kernel 6.1.0-57-amd64: headers there", "on_plug = quick",
+                 "<summary>Kernel log</summary>", "wchan:30,comm | awk '$2 ~ /^D/'",
                  "other parameters left out"):
         check(part in text, part)
 
