@@ -281,12 +281,12 @@ static int listen_at(const char *path)
 	struct sockaddr_un addr = { .sun_family = AF_UNIX };
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
-	if (strlen(path) >= sizeof(addr.sun_path)) {
+	/* Under its own name only when it listens: who waits for the name connects at once. */
+	if (snprintf(addr.sun_path, sizeof(addr.sun_path), "%s.new", path) >= (int)sizeof(addr.sun_path)) {
 		fprintf(stderr, "%s: longer than a socket name may be\n", path);
 		return -1;
 	}
-	strcpy(addr.sun_path, path);
-	if (fd < 0 || bind(fd, (void *)&addr, sizeof(addr)) || listen(fd, 1)) {
+	if (fd < 0 || bind(fd, (void *)&addr, sizeof(addr)) || listen(fd, 1) || rename(addr.sun_path, path)) {
 		perror(path);
 		return -1;
 	}
