@@ -372,6 +372,16 @@ static void collect(struct result *result, const struct job *jobs)
 		finding_add(&result->findings, FINDING_NO_STATE, NULL, "%s", strerror(state_error));
 }
 
+static const char *detector_word(const struct result *result)
+{
+	size_t i;
+
+	for (i = 0; i < result->nr; i++)
+		if (!outcome_detector_works(result->row[i].outcome))
+			return "failed";
+	return "works";
+}
+
 /**
  * check_cards - check every card of a result
  * @options:	level, waiting time, force
@@ -408,6 +418,8 @@ int check_cards(const struct options *options, const struct settings *settings, 
 	supervise(&check);
 	copy_by_uplink(&check, jobs, jobs[0].max_parallel);
 	collect(result, jobs);
+	if (options->inject)
+		result->detector = detector_word(result);
 	compare(options, before, result);
 	free(check.worker);
 	close(check.signal_fd);
@@ -501,6 +513,7 @@ static int without_test(const struct options *options, int status, struct result
 	if (!options->inject || status == VERDICT_EXIT_USAGE)
 		return status;
 
+	result->detector = "failed";
 	result->note = "injected: nothing, there is no card to test: DETECTOR FAILED";
 	return verdict_exit(VERDICT_FAULT);
 }

@@ -589,6 +589,8 @@ struct json_object *output_document(const struct result *result)
 	add_bool(document, "simulated", any_simulated(result));
 	add_text(document, "verdict", result->verdict == VERDICT_NONE ? NULL : verdict_word(result->verdict));
 	add(document, "exit", json_object_new_int(result->exit));
+	if (result->detector)
+		add_text(document, "detector", result->detector);
 	add(document, "cards", cards);
 	if (result->smbus.read)
 		add(document, "smbus", smbus_array(&result->smbus));

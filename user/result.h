@@ -190,6 +190,7 @@ struct fact {
  * @expected:	how many cards there must be, -1 = not said; of status only
  * @present:	how many listed cards the kernel sees; of status only
  * @simulated:	something beside the cards' outcomes is a stand-in
+ * @detector:	whether corruption on purpose was found, NULL = nothing was to be corrupted
  * @more:	what only this command has, the document's key of its name; owned, NULL = nothing
  * @verdict:	of all cards together
  * @exit:	exit status
@@ -211,6 +212,7 @@ struct result {
 	int expected;
 	size_t present;
 	bool simulated;
+	const char *detector;
 	struct json_object *more;
 	enum verdict verdict;
 	int exit;

@@ -179,6 +179,7 @@ def test_inject():
         found = document(answer)
         card = found["cards"][0]
         check(answer.returncode == 1 and card["detector_works"] and card["run"]["inject"] == kind, found)
+        check(found["detector"] == "works", found)
         check(card["injected"] == card["detected"] == number, card)
         check("on purpose" in found["findings"][0]["evidence"], found["findings"])
         text = run(*words, machine=path, env=environment()).stdout.decode()
@@ -187,14 +188,19 @@ def test_inject():
     for script in ("cuInit=code:100", "cuMemcpyHtoDAsync_v2=code:719", "cuInit=exit:0"):
         answer = run("check", "--level", "quick", "--inject", "memory", machine=path, env=environment(script))
         check(answer.returncode == 1 and b"DETECTOR FAILED" in answer.stdout and b"detector works" not in answer.stdout, answer.stdout)
+        answer = run("check", "--level", "quick", "--inject", "memory", "--json", machine=path, env=environment(script))
+        check(answer.returncode == 1 and document(answer)["detector"] == "failed", answer.stdout)
     answer = run("check", "--inject", "memory", "0000:99:00.0", machine=path, env=environment())
     check(answer.returncode == 1 and b"DETECTOR FAILED" in answer.stdout, answer.stdout)
+    answer = run("check", "--inject", "memory", "0000:99:00.0", "--json", machine=path, env=environment())
+    check(answer.returncode == 1 and document(answer)["detector"] == "failed", answer.stdout)
     for words in (["--inject", "memory"], ["--soak", "2s"], ["--compare", "/dev/null"]):
         answer = run("check", "--level", "bind-only", *words, machine=path, env=environment())
         check(answer.returncode == 2 and answer.stderr.count(b"\n") == 1, f"bind-only with {words}: {answer}")
     check(not (STATE / f"{CARD}.json").exists(), "a state file tells of faults that the card does not have")
     answer = run("check", "--inject", "chips", "--json", machine=path, env=environment())
     check(answer.returncode == 2 and codes(document(answer)) == ["usage"], answer.stdout)
+    check("detector" not in document(run("check", "--level", "quick", "--json", machine=path, env=environment())), "without --inject")
 
 
 def test_compare():
