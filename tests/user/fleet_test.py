@@ -207,6 +207,8 @@ def test_inventory():
     check(inventory_of(host) == [f"{CARD} 10de:1b87 P104-100"], inventory_of(host))
     check(on_host(host, "doctor").returncode == 0, "doctor after save")
     check(on_host(host, "inventory", "load").returncode == 2, "unknown word")
+    answer = on_host(host, "inventory", "save", "--json", env={"STATE_DIRECTORY": "/proc/nowhere"})
+    check(answer.returncode == 3 and document(answer)["findings"][0]["command"] == "sudo softtape inventory save", answer.stdout)
 
     # The card at another address is the same kind of card: moved, not missing.
     (host.root / "var/lib/softtape/inventory").write_text("0000:09:00.0 10de:1b87 P104-100\n", encoding="utf-8")
