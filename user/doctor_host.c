@@ -20,6 +20,7 @@ static void check_presence(struct doctor *doctor)
 	struct finding_list *findings = &doctor->result->findings;
 	int expect = doctor->options->expect >= 0 ? doctor->options->expect : doctor->settings.expected_cards;
 	struct card_list present = { 0 };
+	char path[HOST_PATH_MAX + 16];
 	struct inventory missing;
 	size_t i, listed = 0;
 
@@ -28,6 +29,10 @@ static void check_presence(struct doctor *doctor)
 	if (expect >= 0 && listed < (size_t)expect)
 		finding_add(findings, FINDING_CARDS_FEWER, NULL, "%zu of %d cards", listed, expect);
 
+	if (doctor->inventory.bad_line) {
+		inventory_path(path, sizeof(path));
+		finding_add(findings, FINDING_INVENTORY, NULL, "%s:%u", path, doctor->inventory.bad_line);
+	}
 	if (!card_discover(&doctor->result->policy, false, &present)) {
 		inventory_missing(&doctor->inventory, &present, &missing);
 		for (i = 0; i < missing.nr; i++)

@@ -631,6 +631,18 @@ static const struct finding_info table[] = {
 			"断电，检查供电插头和转接线，再启动。如果是有意拔掉的，请重新保存清单。",
 		},
 	},
+	[FINDING_INVENTORY] = {
+		.severity = FINDING_WARNING, .action = "configure",
+		.title = "the list of remembered cards is damaged",
+		.cause = "A line of the inventory is not one that softtape wrote. A card that it named would not be missed.",
+		.remedy = "See that all cards are there, then save the inventory anew.",
+		.command = "softtape list; sudo softtape inventory save",
+		.zh = {
+			"记住的卡的清单已损坏",
+			"清单中有一行不是 softtape 写的。那一行上的卡如果不见了，不会被发现。",
+			"先确认所有卡都在，再重新保存清单。",
+		},
+	},
 	[FINDING_CARDS_FEWER] = {
 		.severity = FINDING_ERROR, .action = "reseat",
 		.title = "there are fewer cards than expected",

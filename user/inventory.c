@@ -29,20 +29,32 @@ static void folder(char *buf, size_t size)
 }
 
 /**
+ * inventory_path - where the inventory is
+ * @buf:	filled
+ * @size:	bytes in @buf, a longer path is cut
+ */
+void inventory_path(char *buf, size_t size)
+{
+	char dir[HOST_PATH_MAX];
+
+	folder(dir, sizeof(dir));
+	snprintf(buf, size, "%s/" INVENTORY_NAME, dir);
+}
+
+/**
  * inventory_read - the cards that were there last time
- * @ret_inventory: filled on success
+ * @ret_inventory: filled on success; with @bad_line set it has the lines that could be read
  *
  * Return: 0, or a negative errno; -ENOENT when nobody ever looked.
  */
 int inventory_read(struct inventory *ret_inventory)
 {
 	struct inventory inventory = { .nr = 0 };
-	char dir[HOST_PATH_MAX], path[HOST_PATH_MAX + 16], line[256];
+	char path[HOST_PATH_MAX + 16], line[256];
+	unsigned int device, number = 0;
 	FILE *file CLEANUP_FILE = NULL;
-	unsigned int device;
 
-	folder(dir, sizeof(dir));
-	snprintf(path, sizeof(path), "%s/" INVENTORY_NAME, dir);
+	inventory_path(path, sizeof(path));
 	file = fopen(path, "re");
 	if (!file)
 		return -errno;
@@ -50,9 +62,11 @@ int inventory_read(struct inventory *ret_inventory)
 	while (inventory.nr < INVENTORY_MAX && fgets(line, sizeof(line), file)) {
 		char *name = inventory.item[inventory.nr].name;
 
-		if (sscanf(line, "%19s 10de:%4x %63[^\n]", inventory.item[inventory.nr].bdf, &device, name) != 3)
-			continue;
-		inventory.item[inventory.nr++].device = (__u16)device;
+		number++;
+		if (sscanf(line, "%19s 10de:%4x %63[^\n]", inventory.item[inventory.nr].bdf, &device, name) == 3)
+			inventory.item[inventory.nr++].device = (__u16)device;
+		else if (!inventory.bad_line)
+			inventory.bad_line = number;
 	}
 
 	*ret_inventory = inventory;
@@ -141,7 +155,7 @@ void inventory_missing(const struct inventory *inventory, const struct card_list
  *
  * Missing cards stay in the inventory until a person saves it anew. A card that moved takes the place of its old address.
  *
- * Return: 0 or a negative errno.
+ * Return: 0; -EBADMSG when the old one is garbled, which is left for a person to see; or the negative errno of writing.
  */
 int inventory_learn(const struct card_list *present)
 {
@@ -149,13 +163,15 @@ int inventory_learn(const struct card_list *present)
 	size_t i;
 
 	inventory_read(&old);
+	if (old.bad_line)
+		return -EBADMSG;
 	inventory_missing(&old, present, &missing);
 	for (i = 0; i < present->nr; i++)
 		inventory_add(&now, &present->item[i]);
 	for (i = 0; i < missing.nr && now.nr < INVENTORY_MAX; i++)
 		now.item[now.nr++] = missing.item[i];
 
-	if (now.nr == old.nr && !memcmp(&now, &old, sizeof(now)))
+	if (now.nr == old.nr && !memcmp(now.item, old.item, sizeof(now.item)))
 		return 0;
 	return inventory_write(&now);
 }
@@ -177,12 +193,36 @@ static int save(struct result *result, const struct card_list *present)
 	return verdict_exit(VERDICT_NOT_TESTABLE);
 }
 
+static int show(struct result *result, const struct card_list *present)
+{
+	struct inventory old = { .nr = 0 }, missing;
+	char path[HOST_PATH_MAX + 16];
+	size_t i;
+
+	if (inventory_read(&old)) {
+		result->note = "nothing is remembered; softtape inventory save remembers the cards that are there now";
+		return 0;
+	}
+	if (old.bad_line) {
+		inventory_path(path, sizeof(path));
+		finding_add_command(&result->findings, FINDING_INPUT, NULL, "sudo softtape inventory save",
+				    "%s:%u: not the line of a card; softtape inventory save writes the file anew", path, old.bad_line);
+		return VERDICT_EXIT_USAGE;
+	}
+
+	for (i = 0; i < old.nr; i++)
+		result_fact(result, old.item[i].bdf, "%s [10de:%04x]", old.item[i].name, old.item[i].device);
+	inventory_missing(&old, present, &missing);
+	for (i = 0; i < missing.nr; i++)
+		finding_add(&result->findings, FINDING_CARD_MISSING, missing.item[i].bdf, "%s [10de:%04x] was at %s",
+			    missing.item[i].name, missing.item[i].device, missing.item[i].bdf);
+	return 0;
+}
+
 /* Without a word it shows what is remembered, with "save" it remembers what is there now. */
 int inventory_run(const struct options *options, struct result *result)
 {
-	struct inventory old = { .nr = 0 }, missing;
 	struct card_list present;
-	size_t i;
 	int ret;
 
 	if (options->nr_card > 1 || (options->nr_card && strcmp(options->card[0], "save")))
@@ -195,18 +235,8 @@ int inventory_run(const struct options *options, struct result *result)
 				    strerror(-ret));
 
 	ret = options->nr_card ? save(result, &present) : 0;
-	if (!ret && inventory_read(&old)) {
-		result->note = "nothing is remembered; softtape inventory save remembers the cards that are there now";
-	} else if (!ret) {
-		for (i = 0; i < old.nr; i++)
-			result_fact(result, old.item[i].bdf, "%s [10de:%04x]", old.item[i].name, old.item[i].device);
-		inventory_missing(&old, &present, &missing);
-		for (i = 0; i < missing.nr; i++)
-			finding_add(&result->findings, FINDING_CARD_MISSING, missing.item[i].bdf,
-				    "%s [10de:%04x] was at %s", missing.item[i].name, missing.item[i].device,
-				    missing.item[i].bdf);
-	}
-
+	if (!ret)
+		ret = show(result, &present);
 	card_list_free(&present);
 	return ret;
 }

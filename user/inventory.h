@@ -13,6 +13,7 @@
  * @device:	PCI device id, vendor 10de
  * @name:	product name
  * @nr:		their number
+ * @bad_line:	first line of the file that could not be read, from 1; 0 = none
  */
 struct inventory {
 	struct {
@@ -21,8 +22,10 @@ struct inventory {
 		char name[CARD_WORD_MAX];
 	} item[INVENTORY_MAX];
 	size_t nr;
+	unsigned int bad_line;
 };
 
+void inventory_path(char *buf, size_t size);
 int inventory_read(struct inventory *ret_inventory);
 int inventory_write(const struct inventory *inventory);
 void inventory_add(struct inventory *inventory, const struct card *card);

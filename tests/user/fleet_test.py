@@ -215,8 +215,27 @@ def test_inventory():
     check(not document(on_host(host, "inventory", "--json"))["findings"], "a moved card is not missing")
     check(on_host(host, "check", "--on-plug", CARD, env=unit).returncode == 0, "check")
     check(inventory_of(host) == [f"{CARD} 10de:1b87 P104-100"], inventory_of(host))
-    (host.root / "var/lib/softtape/inventory").write_text("garbage\n\x00\n0000:09:00.0 10de:1c07 P106-100\n", encoding="utf-8")
-    check([f["bdf"] for f in document(on_host(host, "inventory", "--json"))["findings"]] == ["0000:09:00.0"], "garbage")
+
+
+def test_garbled_inventory():
+    """Named with its line, by inventory and by doctor; not learned over; what can be read still counts; saved anew it is whole."""
+    host = hosts.Host(WORK / "host", "healthy")
+    file, text = host.root / "var/lib/softtape/inventory", "0000:09:00.0 10de:1c07 P106-100\n\x00\n0000:0a:00.0 10de:1c07\n"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    (host.root / "run/softtape").mkdir(parents=True)
+    file.write_text(text, encoding="utf-8")
+    answer = on_host(host, "inventory")
+    check(answer.returncode == 2 and answer.stdout == b"" and answer.stderr.count(b"\n") == 1 and b"inventory:2: " in answer.stderr, answer)
+    check([f["code"] for f in document(on_host(host, "inventory", "--json"))["findings"]] == ["input"], "inventory")
+    found = {f["code"]: f["evidence"] for f in document(on_host(host, "doctor", "--json"))["findings"]}
+    check(found.get("inventory-garbled", "").endswith("inventory:2") and "card-missing" in found, found)
+    answer = on_host(host, "check", "--on-plug", CARD, env={"STATE_DIRECTORY": str(file.parent)})
+    check(answer.returncode == 0 and file.read_text(encoding="utf-8") == text, answer)
+    answer = on_host(host, "inventory", "save")
+    check(answer.returncode == 0 and inventory_of(host) == [f"{CARD} 10de:1b87 P104-100"], answer)
+    for content in ("", "garbage\n"):
+        file.write_text(content, encoding="utf-8")
+        check(on_host(host, "inventory").returncode == (2 if content else 0), content)
 
 
 def test_plug_off():
