@@ -64,7 +64,7 @@ static const struct {
 	{ "expect", 0, "NUMBER", OPTION_EXPECT, "how many cards there must be" },
 	{ "max-age", 0, "SECONDS", OPTION_MAX_AGE, "how old a verdict may be" },
 	{ "timeout", 0, "SECONDS", OPTION_TIMEOUT, "how long to wait for the verdicts (without end)" },
-	{ "to", 0, "FILE", OPTION_TO, "write to this file; a report never overwrites one" },
+	{ "to", 0, "FILE", OPTION_TO, "write to this file; a report never overwrites one; metrics: '-' is standard output" },
 	{ "output", 0, "FORM", OPTION_OUTPUT, "another form: json; of status nagios, npd, prom; of explain man, table, catalog" },
 	{ "lang", 0, "LANGUAGE", OPTION_LANG, "en or zh; without it as the locale says" },
 	{ "compat", 0, NULL, OPTION_COMPAT, "only print a row per card for the list of tested hardware" },
@@ -359,6 +359,8 @@ static int take_option(unsigned int bit, struct options *options, struct result 
 	case OPTION_TIMEOUT:
 		return parse_number("timeout", optarg, INT_MAX, &options->timeout_s, result);
 	case OPTION_TO:
+		if (!*optarg)
+			return command_fail(result, VERDICT_EXIT_USAGE, FINDING_USAGE, NULL, "--to needs the name of a file");
 		options->to = optarg;
 		break;
 	case OPTION_FORCE:

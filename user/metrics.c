@@ -304,7 +304,7 @@ int metrics_run(const struct options *options, struct result *result)
 	int ret;
 
 	ret = status_gather(options, result);
-	if (ret || !options->to)
+	if (ret || !options->to || !strcmp(options->to, "-"))
 		return ret;
 
 	text = metrics_text(result);

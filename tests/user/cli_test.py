@@ -242,6 +242,7 @@ def test_usage():
     for words, part in ((["lst"], "did you mean 'list'"), (["chekc"], "did you mean 'check'"), (["zzzzzzzz"], "unknown command"),
                         (["list", "--nothing"], "unknown option --nothing"), (["list", "-q"], "unknown option -q"),
                         (["plan", "-F"], "needs a value"), (["list", "-F", "x"], "--file does not go with list"),
+                        (["metrics", "--to", ""], "--to needs the name of a file"), (["report", "--to", ""], "--to needs the name of a file"),
                         (["check", "--level", "fast"], "accepted are quick, standard, long"),
                         (["check", "--wait-driver", "x"], "accepted are 0 to 3600"),
                         (["check", "--wait-driver", "-1"], "accepted are 0 to 3600"),

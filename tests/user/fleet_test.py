@@ -186,6 +186,9 @@ def test_metrics_file():
     check(file.stat().st_mode & 0o777 == 0o644 and [entry.name for entry in folder.iterdir()] == ["softtape.prom"], oct(file.stat().st_mode))
     answer = on_host(host, "metrics", "--to", WORK / "nowhere/x.prom")
     check(answer.returncode == 2 and b"No such file" in answer.stderr, answer.stderr)
+    answer = on_host(host, "metrics", "--to", "-", cwd=folder)
+    check(answer.returncode == 0 and answer.stdout.startswith(b"# HELP softtape_build_info"), answer)
+    check([entry.name for entry in folder.iterdir()] == ["softtape.prom"], "a file of that name")
     shutil.rmtree(folder)
 
 

@@ -35,11 +35,11 @@ def surrounding(machine, env):
     return words, {**os.environ, "LC_ALL": "C.UTF-8", **(env or {})}
 
 
-def run(*words, machine=None, env=None, stdin=b"", timeout=120):
+def run(*words, machine=None, env=None, stdin=b"", timeout=120, cwd=None):
     """Runs the program; standard output and error are bytes."""
     command, environment = surrounding(machine, env)
     return subprocess.run([*command, PROGRAM, *map(str, words)], input=stdin, capture_output=True, timeout=timeout, check=False,
-                          env=environment)
+                          env=environment, cwd=cwd)
 
 
 def document(answer):
