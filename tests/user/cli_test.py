@@ -271,6 +271,15 @@ def test_help():
     check(run("list", "-h").stdout == answer.stdout, "-h behind a command")
 
 
+def test_man_options():
+    """The man page has a paragraph for each option of the help, and none for another."""
+    helped = set(re.findall(r"^  (?:-., )?--([a-z-]+)", run("--help").stdout.decode(), re.M))
+    text = (TOP / "man/softtape.1.scd").read_text(encoding="utf-8")
+    options = text[text.index("# OPTIONS"):text.index("# EXIT STATUS")]
+    found = {word for line in re.findall(r"^\*-.*", options, re.M) for word in re.findall(r"\*--([a-z-]+)\*", line)}
+    check(len(helped) > 15 and found == helped, f"only in one of them: {found ^ helped}")
+
+
 def test_version():
     """The version is dkms.conf's."""
     version = re.search(r'^PACKAGE_VERSION="(.*)"$', (TOP / "dkms.conf").read_text(encoding="utf-8"), re.M)[1]
