@@ -63,7 +63,7 @@ static const struct finding_info table[] = {
 		.zh = {
 			"没有矿卡",
 			"本机没有任何 PCI 功能在 softtape 的列表中。其他 NVIDIA 卡不会被触碰。",
-			"如果应该有卡：断电后检查供电和转接线，再让内核重新扫描。",
+			"如果应该有卡：断电后检查供电和转接卡，再让内核重新扫描。",
 		},
 	},
 	[FINDING_NOT_FOUND] = {
@@ -112,8 +112,8 @@ static const struct finding_info table[] = {
 		.command = "sudo softtape rescan",
 		.zh = {
 			"卡从总线上掉线",
-			"配置空间全部读成 1：已无人应答。供电、转接线或触点有故障。",
-			"关机断电，检查供电插头和转接线，重新插好卡再启动。",
+			"配置空间全部读成 1：已无人应答。供电、转接卡或触点有故障。",
+			"关机断电，检查供电插头和转接卡，重新插好卡再启动。",
 		},
 	},
 	[FINDING_BAR] = {
@@ -121,13 +121,13 @@ static const struct finding_info table[] = {
 		.title = "the card got no address space for its registers or memory",
 		.cause = "The bridge window is too small, or the firmware left no room. The driver cannot start "
 			"without it.",
-		.remedy = "Let the kernel lay out the windows itself, or switch on 'Above 4G decoding' in the "
-			"firmware setup, then reboot.",
-		.command = "pci=realloc (add to the kernel command line, then reboot)",
+		.remedy = "Add pci=realloc to the kernel command line, which lets the kernel lay out the windows itself, or switch "
+			"on 'Above 4G decoding' in the firmware setup, then reboot.",
+		.command = "sudo dmesg | grep -e {bdf} -e 'bridge window'",
 		.zh = {
 			"卡没有得到寄存器或显存的地址空间",
 			"桥的窗口太小，或固件没有留出空间。没有地址空间驱动无法启动。",
-			"让内核自己安排窗口，或在固件设置中打开 Above 4G decoding（少数老主板打开后反而黑屏），然后重启。",
+			"在内核命令行加上 pci=realloc，让内核自己安排窗口，或在固件设置中打开 Above 4G decoding（少数老主板打开后反而黑屏），然后重启。",
 		},
 	},
 	[FINDING_NOUVEAU] = {
@@ -320,7 +320,7 @@ static const struct finding_info table[] = {
 		.zh = {
 			"模块丢失了这张卡",
 			"处理链路时卡停止应答。",
-			"关机断电，检查供电插头和转接线，再启动。",
+			"关机断电，检查供电插头和转接卡，再启动。",
 		},
 	},
 	[FINDING_QUIRKS_SKIPPED] = {
@@ -417,8 +417,8 @@ static const struct finding_info table[] = {
 		.command = "sudo softtape check {bdf}",
 		.zh = {
 			"卡计算、保存或传输了错误的数据",
-			"显存、芯片、供电或转接线有故障。这张卡会破坏结果。",
-			"换转接线和供电插头，降低频率；仍然如此就淘汰这张卡。",
+			"显存、芯片、供电或转接卡有故障。这张卡会破坏结果。",
+			"换转接卡和供电插头，降低频率；仍然如此就淘汰这张卡。",
 		},
 	},
 	[FINDING_GPU] = {
@@ -430,7 +430,7 @@ static const struct finding_info table[] = {
 		.zh = {
 			"测试中 CUDA 报告了卡的错误",
 			"驱动放弃了一条命令。内核日志中的 Xid 行会说明更多。",
-			"检查供电和转接线；阅读内核日志。",
+			"检查供电和转接卡；阅读内核日志。",
 		},
 	},
 	[FINDING_CRASHED] = {
@@ -454,7 +454,7 @@ static const struct finding_info table[] = {
 		.zh = {
 			"卡或驱动没有按时应答",
 			"一次驱动调用没有返回。卡在其中的进程无法被杀死。",
-			"阅读内核日志，断电检查供电和转接线，再启动。",
+			"阅读内核日志，断电检查供电和转接卡，再启动。",
 		},
 	},
 	[FINDING_SLOW_COPY] = {
@@ -465,8 +465,8 @@ static const struct finding_info table[] = {
 		.command = "softtape list --tree",
 		.zh = {
 			"拷贝远慢于链路的能力",
-			"坏的转接线导致重传，或共享上行链路上有其他流量。",
-			"换转接线或插槽，或限制速度。",
+			"坏的转接卡导致重传，或共享上行链路上有其他流量。",
+			"换转接卡或插槽，或限制速度。",
 		},
 	},
 	[FINDING_ALIAS] = {
@@ -526,7 +526,7 @@ static const struct finding_info table[] = {
 		.remedy = "Check again at a longer level, with nothing else on the card.",
 		.command = "sudo softtape check --level standard {bdf}",
 		.zh = {
-			"并非每个流处理器都参与了计算",
+			"并非每个流式多处理器都参与了计算",
 			"其中一些在测试期间没有分到任务，情况不明。",
 			"请让卡空闲，用更长的级别再检查一次。",
 		},
@@ -627,8 +627,8 @@ static const struct finding_info table[] = {
 		.command = "sudo softtape rescan; sudo softtape inventory save",
 		.zh = {
 			"上次还在的卡不见了",
-			"上次检查的清单里有一张卡，内核现在看不到：供电、转接线或触点故障，或主板启动时放弃了该插槽。",
-			"断电，检查供电插头和转接线，再启动。如果是有意拔掉的，请重新保存清单。",
+			"上次检查的清单里有一张卡，内核现在看不到：供电、转接卡或触点故障，或主板启动时放弃了该插槽。",
+			"断电，检查供电插头和转接卡，再启动。如果是有意拔掉的，请重新保存清单。",
 		},
 	},
 	[FINDING_INVENTORY] = {
@@ -653,7 +653,7 @@ static const struct finding_info table[] = {
 		.zh = {
 			"卡的数量少于预期",
 			"--expect 或 expected_cards= 给出了数量，而内核看到的卡更少。",
-			"断电，检查缺少的卡的供电插头和转接线，再启动。",
+			"断电，检查缺少的卡的供电插头和转接卡，再启动。",
 		},
 	},
 	[FINDING_NOT_SEEN] = {
@@ -929,8 +929,8 @@ static const struct finding_info table[] = {
 		.command = "sudo dmesg | grep -e RmInitAdapter -e NVRM | tail",
 		.zh = {
 			"驱动无法启动这张卡",
-			"RmInitAdapter failed：驱动绑定了，但卡没有起来。Windows 把它显示为代码 43。可能是供电、转接线、刷过的 VBIOS 或卡本身。",
-			"断电检查供电插头和转接线；保留括号里的数字用于报告；把卡换到另一个插槽。",
+			"RmInitAdapter failed：驱动绑定了，但卡没有起来。Windows 把它显示为代码 43。可能是供电、转接卡、刷过的 VBIOS 或卡本身。",
+			"断电检查供电插头和转接卡；保留括号里的数字用于报告；把卡换到另一个插槽。",
 		},
 	},
 	[FINDING_POWER_CABLE] = {
@@ -961,13 +961,13 @@ static const struct finding_info table[] = {
 		.severity = FINDING_ERROR, .action = "kernel-parameter",
 		.title = "a bridge above the card has no window for its memory",
 		.cause = "The card's 64-bit BAR lies where the bridge above does not pass it on.",
-		.remedy = "Let the kernel lay out the windows itself, or change 'Above 4G decoding' in the "
-			"firmware setup, then reboot.",
-		.command = "pci=realloc (add to the kernel command line, then reboot)",
+		.remedy = "Add pci=realloc to the kernel command line, which lets the kernel lay out the windows itself, or change "
+			"'Above 4G decoding' in the firmware setup, then reboot.",
+		.command = "sudo dmesg | grep -e {bdf} -e 'bridge window'",
 		.zh = {
 			"卡上方的桥没有显存窗口",
 			"卡的 64 位 BAR 所在的位置，上方的桥不转发。",
-			"让内核自己安排窗口，或在固件设置中更改 Above 4G decoding，然后重启。",
+			"在内核命令行加上 pci=realloc，让内核自己安排窗口，或在固件设置中更改 Above 4G decoding，然后重启。",
 		},
 	},
 	[FINDING_REMOVED_IN_USE] = {
@@ -1007,8 +1007,8 @@ static const struct finding_info table[] = {
 		.command = "sudo nvidia-smi -i {bdf} -pl 100; sudo softtape check --level long {bdf}",
 		.zh = {
 			"驱动发现卡从总线上掉线",
-			"Xid 79 或 fallen off the bus：卡在负载下停止应答。多半是供电（电源太弱、一根线带两个插头）或转接线；训练中崩溃就是这样。",
-			"每个插头单独用一根线，降低功耗上限，换转接线，试 speed=gen1；然后做长时间测试。",
+			"Xid 79 或 fallen off the bus：卡在负载下停止应答。多半是供电（电源太弱、一根线带两个插头）或转接卡；训练中崩溃就是这样。",
+			"每个插头单独用一根线，降低功耗上限，换转接卡，试 speed=gen1；然后做长时间测试。",
 		},
 	},
 	[FINDING_XID_MEMORY] = {
@@ -1046,7 +1046,7 @@ static const struct finding_info table[] = {
 		.zh = {
 			"驱动报告了卡的错误",
 			"与程序无关的 Xid：挂起、传输错误或部件故障。",
-			"检查供电和转接线，再做长时间测试。NVIDIA 的 Xid 列表有更多说明。",
+			"检查供电和转接卡，再做长时间测试。NVIDIA 的 Xid 列表有更多说明。",
 		},
 	},
 	[FINDING_AER_STORM] = {
@@ -1060,8 +1060,8 @@ static const struct finding_info table[] = {
 			"&& sudo reboot",
 		.zh = {
 			"到卡的链路有很多已纠正的错误",
-			"数据包损坏后重发：转接线、线缆或触点的信号差。会降低速度，最后掉卡。",
-			"换转接线，清洁触点，让线缆远离电源线；降低链路速度往往有效。",
+			"数据包损坏后重发：转接卡、线缆或触点的信号差。会降低速度，最后掉卡。",
+			"换转接卡，清洁触点，让线缆远离电源线；降低链路速度往往有效。",
 		},
 	},
 	[FINDING_AER_SOME] = {
@@ -1085,7 +1085,7 @@ static const struct finding_info table[] = {
 		.zh = {
 			"到卡的链路有无法纠正的错误",
 			"数据在途中丢失。驱动可能复位了卡，或丢了卡。",
-			"换转接线或插槽，检查供电，试 speed=gen1。",
+			"换转接卡或插槽，检查供电，试 speed=gen1。",
 		},
 	},
 	[FINDING_NARROW] = {
@@ -1193,7 +1193,7 @@ static const struct finding_info table[] = {
 		.zh = {
 			"有进程卡在驱动里",
 			"它在内核中等待卡的应答，无法被杀死。",
-			"阅读内核日志，断电检查供电和转接线，再启动。",
+			"阅读内核日志，断电检查供电和转接卡，再启动。",
 		},
 	},
 	[FINDING_CONTAINER] = {

@@ -31,6 +31,29 @@ static void test_rows(void **state)
 	}
 }
 
+/* One word for one thing; a part of a command that is prose would stay English in Chinese output. */
+static void test_words(void **state)
+{
+	int i, n;
+
+	(void)state;
+	for (i = 0; i < FINDING_NR; i++) {
+		const struct finding_info *info = finding_info(i);
+		const char *texts[] = { info->zh.title, info->zh.cause, info->zh.remedy };
+
+		for (n = 0; n < (int)ARRAY_SIZE(texts); n++) {
+			const char *cable = strstr(texts[n], "转接线");
+
+			if (strstr(texts[n], "流处理器"))
+				fail_msg("%s: 流处理器 is a CUDA core, a multiprocessor is 流式多处理器", info->title);
+			if (cable && cable != strstr(texts[n], "SATA 转接线") + strlen("SATA "))
+				fail_msg("%s: a riser is 转接卡", info->title);
+		}
+		if (strstr(info->command, "reboot)"))
+			fail_msg("%s: prose in the command", info->title);
+	}
+}
+
 static void test_causes(void **state)
 {
 	int i;
@@ -84,6 +107,7 @@ int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_rows),
+		cmocka_unit_test(test_words),
 		cmocka_unit_test(test_causes),
 		cmocka_unit_test(test_message_id),
 		cmocka_unit_test(test_evidence),
