@@ -90,6 +90,8 @@ static void add_cards(struct result *result)
  */
 void doctor_look(struct doctor *doctor, const struct options *options, struct result *result)
 {
+	int ret;
+
 	memset(doctor, 0, sizeof(*doctor));
 	doctor->options = options;
 	doctor->result = result;
@@ -97,7 +99,9 @@ void doctor_look(struct doctor *doctor, const struct options *options, struct re
 	stack_read(&doctor->stack);
 	read_common_facts(doctor);
 	join_gpus(doctor);
-	inventory_read(&doctor->inventory);
+	ret = inventory_read(&doctor->inventory);
+	if (ret && ret != -ENOENT)
+		doctor_unseen(doctor, "the inventory (%s)", strerror(-ret));
 }
 
 static int by_severity(const void *a, const void *b)

@@ -45,7 +45,11 @@ void inventory_path(char *buf, size_t size)
  * inventory_read - the cards that were there last time
  * @ret_inventory: filled on success; with @bad_line set it has the lines that could be read
  *
- * Return: 0, or a negative errno; -ENOENT when nobody ever looked.
+ * Return:
+ * * %0		- read
+ * * %-ENOENT	- nobody ever looked
+ * * %-EIO	- it is there and cannot be read to its end
+ * * another negative errno of open(2)
  */
 int inventory_read(struct inventory *ret_inventory)
 {
@@ -53,6 +57,7 @@ int inventory_read(struct inventory *ret_inventory)
 	char path[HOST_PATH_MAX + 16], line[256];
 	unsigned int device, number = 0;
 	FILE *file CLEANUP_FILE = NULL;
+	struct address address;
 
 	inventory_path(path, sizeof(path));
 	file = fopen(path, "re");
@@ -63,11 +68,14 @@ int inventory_read(struct inventory *ret_inventory)
 		char *name = inventory.item[inventory.nr].name;
 
 		number++;
-		if (sscanf(line, "%19s 10de:%4x %63[^\n]", inventory.item[inventory.nr].bdf, &device, name) == 3)
+		if (sscanf(line, "%19s 10de:%4x %63[^\n]", inventory.item[inventory.nr].bdf, &device, name) == 3 &&
+		    !address_parse(inventory.item[inventory.nr].bdf, &address))
 			inventory.item[inventory.nr++].device = (__u16)device;
 		else if (!inventory.bad_line)
 			inventory.bad_line = number;
 	}
+	if (ferror(file))
+		return -EIO;
 
 	*ret_inventory = inventory;
 	return 0;
@@ -155,14 +163,17 @@ void inventory_missing(const struct inventory *inventory, const struct card_list
  *
  * Missing cards stay in the inventory until a person saves it anew. A card that moved takes the place of its old address.
  *
- * Return: 0; -EBADMSG when the old one is garbled, which is left for a person to see; or the negative errno of writing.
+ * Return: 0; -EBADMSG when the old one is garbled, which is left for a person to see; or the negative errno of reading or writing.
  */
 int inventory_learn(const struct card_list *present)
 {
 	struct inventory old = { .nr = 0 }, missing, now = { .nr = 0 };
 	size_t i;
+	int ret;
 
-	inventory_read(&old);
+	ret = inventory_read(&old);
+	if (ret && ret != -ENOENT)
+		return ret;
 	if (old.bad_line)
 		return -EBADMSG;
 	inventory_missing(&old, present, &missing);
@@ -198,13 +209,17 @@ static int show(struct result *result, const struct card_list *present)
 	struct inventory old = { .nr = 0 }, missing;
 	char path[HOST_PATH_MAX + 16];
 	size_t i;
+	int ret;
 
-	if (inventory_read(&old)) {
+	ret = inventory_read(&old);
+	if (ret == -ENOENT) {
 		result->note = "nothing is remembered; softtape inventory save remembers the cards that are there now";
 		return 0;
 	}
+	inventory_path(path, sizeof(path));
+	if (ret)
+		return command_fail(result, VERDICT_EXIT_USAGE, FINDING_INPUT, NULL, "%s: %s", path, strerror(-ret));
 	if (old.bad_line) {
-		inventory_path(path, sizeof(path));
 		finding_add_command(&result->findings, FINDING_INPUT, NULL, "sudo softtape inventory save",
 				    "%s:%u: not the line of a card; softtape inventory save writes the file anew", path, old.bad_line);
 		return VERDICT_EXIT_USAGE;

@@ -236,9 +236,16 @@ def test_garbled_inventory():
     check(answer.returncode == 0 and file.read_text(encoding="utf-8") == text, answer)
     answer = on_host(host, "inventory", "save")
     check(answer.returncode == 0 and inventory_of(host) == [f"{CARD} 10de:1b87 P104-100"], answer)
-    for content in ("", "garbage\n"):
+    for content in ("", "garbage\n", "garbage 10de:1b87 P104-100\n"):
         file.write_text(content, encoding="utf-8")
         check(on_host(host, "inventory").returncode == (2 if content else 0), content)
+    # A folder can be opened and not be read, by root too.
+    file.unlink()
+    file.mkdir()
+    answer = on_host(host, "inventory")
+    check(answer.returncode == 2 and b"inventory: Input/output error" in answer.stderr, answer)
+    found = {f["code"]: f["evidence"] for f in document(on_host(host, "doctor", "--json"))["findings"]}
+    check("the inventory (Input/output error)" in found.get("not-seen", ""), found)
 
 
 def test_plug_off():
