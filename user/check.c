@@ -531,9 +531,8 @@ int check_run(const struct options *options, struct result *result)
 	if (ret)
 		return ret;
 
-	if (options->on_plug) {
+	if (options->on_plug)
 		mine.level = plug_level(settings.on_plug);
-	}
 
 	if (mine.level == LEVEL_BIND_ONLY && (mine.soak_ms || mine.compare || mine.inject))
 		return command_fail(result, VERDICT_EXIT_USAGE, FINDING_USAGE, NULL,

@@ -18,7 +18,7 @@
  * @code:	which
  * @bdf:	card, empty = not told
  * @count:	how often
- * @xids:	numbers seen, as "79, 31"
+ * @xids:	numbers seen, as "79, 31, "
  * @last:	the last line
  */
 struct tally {
@@ -104,12 +104,17 @@ static void take_event(struct log_walk *walk, const struct kevent *event, const 
 	struct tally *tally = count(walk, event->code, bdf, line);
 	size_t len = strlen(tally->xids);
 	char number[16];
+	const char *seen;
 
 	if (event->kind != KEVENT_XID)
 		return;
-	snprintf(number, sizeof(number), "%d", event->xid);
-	if (!strstr(tally->xids, number) && len + strlen(number) + 3 < sizeof(tally->xids))
-		snprintf(tally->xids + len, sizeof(tally->xids) - len, "%s%s", len ? ", " : "", number);
+	snprintf(number, sizeof(number), "%d, ", event->xid);
+	/* 6 is not in "62, 16, ". */
+	seen = strstr(tally->xids, number);
+	while (seen && seen > tally->xids && seen[-1] != ' ')
+		seen = strstr(seen + 1, number);
+	if (!seen && len + strlen(number) < sizeof(tally->xids))
+		util_copy(tally->xids + len, sizeof(tally->xids) - len, number);
 }
 
 static void take_line(const char *line, void *data)
@@ -173,8 +178,8 @@ static void tell(struct doctor *doctor, const struct tally *tally)
 	    (code == FINDING_AER_SOME && has_finding(findings, FINDING_AER_STORM, tally->bdf)))
 		return;
 
-	finding_add(findings, code, tally->bdf, "%s%s%s%u times; last: %s", tally->xids[0] ? "Xid " : "", tally->xids,
-		    tally->xids[0] ? ", " : "", tally->count, tally->last);
+	finding_add(findings, code, tally->bdf, "%s%s%u times; last: %s", tally->xids[0] ? "Xid " : "", tally->xids,
+		    tally->count, tally->last);
 }
 
 /**

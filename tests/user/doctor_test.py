@@ -95,6 +95,13 @@ def test_without_rights():
     check("aer-uncorrected" in found and "aer-storm" not in found, found)
 
 
+def test_xids():
+    """Each number once, also one whose digits stand in another's, and all occurrences counted."""
+    host = hosts.Host(WORK / "host", "bridge-states")
+    said = [f["evidence"] for f in document(on_host(host, "doctor", "--json"))["findings"] if f["code"] == "xid-card"]
+    check(len(said) == 1 and said[0].startswith("Xid 62, 6, 3 times; last: "), said)
+
+
 def test_two_alike():
     """What is the same for each card is told once to people, and per card in JSON."""
     host = hosts.Host(WORK / "host", "two-without-driver")
