@@ -640,7 +640,7 @@ enum selftest_word memtest_hold(struct test *t)
 enum selftest_word memtest_soak(struct test *t)
 {
 	uint64_t end_ms = phases_now_ms() + t->page->plan.soak_ms;
-	enum selftest_word word = SELFTEST_PASS, burst;
+	enum selftest_word word = SELFTEST_PASS, burst = SELFTEST_PASS, memory;
 	struct tally tally = { .kind = FAULT_CELL };
 	CUresult code = begin(t);
 
@@ -652,11 +652,13 @@ enum selftest_word memtest_soak(struct test *t)
 		if (burst == SELFTEST_DATA_FAULT)
 			word = burst;
 		else if (burst != SELFTEST_PASS)
-			return burst;
+			break;
 		code = begin(t);
 	}
-	burst = end(t, code, &tally);
-	return burst == SELFTEST_PASS ? word : burst;
+	memory = end(t, code, &tally);
+	if (burst != SELFTEST_PASS && burst != SELFTEST_DATA_FAULT)
+		return burst;
+	return memory == SELFTEST_PASS ? word : memory;
 }
 
 /**

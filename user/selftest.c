@@ -578,7 +578,13 @@ static void judge_cancelled(const struct child *child, struct selftest_result *r
 	bool ended = child_stop(child);
 
 	collect(child, ret);
-	conclude(ret, &place, SELFTEST_CANCELLED);
+	/* Who stops a test takes nothing back of what it has found. */
+	if (!ret->errors)
+		conclude(ret, &place, SELFTEST_CANCELLED);
+	else if (ret->word != SELFTEST_DATA_FAULT)
+		conclude(ret, &place, SELFTEST_DATA_FAULT);
+	else if (place.phase < SELFTEST_NR_PHASES && ret->phase[place.phase].word == SELFTEST_RUNNING)
+		ret->phase[place.phase].word = SELFTEST_CANCELLED;
 	add_error(ret, "stopped on request%s",
 		 ended ? "" : "; the test process cannot be killed");
 }

@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
@@ -407,6 +408,15 @@ static void earlier_results_outlive_a_hang(void **state)
 	assert_int_equal(r.fault[0].at, 0x1000);
 	assert_memory_equal(r.error, "memory: ", 8);
 	assert_non_null(strstr(r.error, "cuMemcpyDtoD_v2 entered, not back"));
+
+	/* Within a phase too: a pass of the soak finds a wrong word, then the arithmetic cannot get its reference. */
+	use_fake("misread=69632:4:3 cuMemcpyHtoDAsync_v2=code:719");
+	r = run(&(struct selftest_request){ .plan = { .patterns = 1, .soak_ms = 60000 } });
+	print_result("wrong word, then an error", &r);
+	assert_int_equal(r.word, SELFTEST_GPU_FAULT);
+	assert_int_equal(r.failed, SELFTEST_SOAK);
+	assert_int_equal(r.errors, 1);
+	assert_non_null(strstr(r.error, "memory: 1 wrong words"));
 }
 
 /* A bit that happens to hold the right value is no fault, and neither is one outside of what is used. */
@@ -814,6 +824,62 @@ static void caller_can_stop_it(void **state)
 	assert_phases_agree(&r);
 }
 
+struct stopper {
+	int fd;
+	bool (*enough)(const struct selftest_result *so_far);
+};
+
+static void stop_when_enough(const struct selftest_result *so_far, void *data)
+{
+	struct stopper *stopper = data;
+
+	if (stopper->enough(so_far))
+		eventfd_write(stopper->fd, 1);
+}
+
+static bool address_is_wrong(const struct selftest_result *so_far)
+{
+	return so_far->phase[SELFTEST_ADDRESS].word == SELFTEST_DATA_FAULT;
+}
+
+static bool any_fault(const struct selftest_result *so_far)
+{
+	return so_far->nr_faults;
+}
+
+/* Who stops a test after hours must not lose what it has found: in a phase before, in the phase that runs. */
+static void wrong_data_outlasts_a_stop(void **state)
+{
+	static const struct {
+		const char *script;
+		bool (*enough)(const struct selftest_result *so_far);
+		enum selftest_phase_id failed;
+	} rows[] = {
+		{ "stuck=69632:1:1", address_is_wrong, SELFTEST_ADDRESS },
+		/* Two checks of the address phase, then one of each pass. */
+		{ "misread=69632:4:3", any_fault, SELFTEST_SOAK },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct stopper stopper = { .fd = eventfd(0, EFD_CLOEXEC), .enough = rows[i].enough };
+		struct selftest_result r;
+
+		assert_true(stopper.fd >= 0);
+		use_fake(rows[i].script);
+		r = run(&(struct selftest_request){
+			.cancel_fd = stopper.fd, .progress = stop_when_enough, .progress_data = &stopper,
+			.plan = { .patterns = 1, .soak_ms = 60000 },
+		});
+		close(stopper.fd);
+		print_result(rows[i].script, &r);
+		assert_int_equal(r.word, SELFTEST_DATA_FAULT);
+		assert_int_equal(r.failed, rows[i].failed);
+		assert_true(r.errors > 0);
+		assert_non_null(strstr(r.error, "stopped on request"));
+	}
+}
+
 struct seen {
 	unsigned int calls;
 	bool init_running, init_passed;
@@ -1097,6 +1163,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(slow_answer_is_none),
 		cmocka_unit_test(card_off_the_bus_is_lost),
 		cmocka_unit_test(caller_can_stop_it),
+		cmocka_unit_test(wrong_data_outlasts_a_stop),
 		cmocka_unit_test(caller_sees_it_go_on),
 		cmocka_unit_test(child_that_never_starts),
 		cmocka_unit_test(child_that_scribbles),
