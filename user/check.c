@@ -425,12 +425,13 @@ int check_cards(const struct options *options, const struct settings *settings, 
 	close(check.signal_fd);
 	munmap(jobs, result->nr * sizeof(*jobs));
 
-	if (options->inject)
-		return verdict_exit(VERDICT_FAULT);
 	/* systemd stops us with SIGTERM when the card is pulled: that is no failure of the unit. */
-	if (check.terminated)
+	if (check.terminated && !options->inject)
 		return 0;
-	return check.cancelled ? verdict_exit(VERDICT_NOT_TESTABLE) : verdict_exit(result->verdict);
+	/* A card whose check did not come to its end is one that nothing is known of. */
+	if (check.cancelled)
+		result->verdict = verdict_worse(result->verdict, VERDICT_NOT_TESTABLE);
+	return verdict_exit(options->inject ? VERDICT_FAULT : result->verdict);
 }
 
 /**

@@ -5,6 +5,7 @@ import ctypes
 import json
 import os
 import pathlib
+import re
 import shutil
 import signal
 import subprocess
@@ -404,6 +405,22 @@ def test_running_and_terminated():
     VALIDATOR.validate(stored)
     check(stored["cards"][0]["run"]["state"] == "interrupted" and stored["verdict"] is None, stored)
     check(not pathlib.Path(f"/proc/{pid}").exists(), "the card's process is still there")
+
+
+def test_interrupted_beside_a_lost_card():
+    """Ctrl-C while one card is tested takes nothing back of what is known of another: the worst counts."""
+    fresh()
+    path = build(second=True)
+    first, last = path.read_text(encoding="utf-8").rsplit("P: ", 1)
+    path.write_text(first + "P: " + re.sub("(?m)^H: config=.*$", "H: config=" + "FF" * 256, last), encoding="utf-8")
+    process = start(path, "--json", script="cuInit=hang")
+    pid = running()["cards"][0]["run"]["pid"]
+    os.kill(parent_of(pid), signal.SIGINT)
+    output, errors = process.communicate(timeout=30)
+    found = json.loads(output)
+    VALIDATOR.validate(found)
+    check([card["verdict"] for card in found["cards"]] == [None, "lost"], found)
+    check(process.returncode == found["exit"] == 4 and found["verdict"] == "lost", f"{process.returncode} {found} {errors}")
 
 
 def test_killed():
