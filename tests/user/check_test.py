@@ -9,6 +9,7 @@ import re
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 import time
 
@@ -465,6 +466,43 @@ def test_locked():
     check(files[2].read_text().strip() == "3" and codes(second) == ["check-running"], second)
     check("softtape (pid " in second["findings"][0]["evidence"], second["findings"])
     check(json.loads(files[3].read_text())["cards"][0]["run"]["state"] == "running", "state overwritten")
+
+
+# Runs a command with a journal of its own and prints what came there.
+JOURNAL = """
+import os, socket, subprocess, sys, threading
+os.makedirs("/run/systemd/journal")
+box = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+box.bind("/run/systemd/journal/socket")
+def read():
+    while (got := box.recv(65536)) != b"end":
+        print(got.decode(), flush=True)
+reader = threading.Thread(target=read)
+reader.start()
+subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
+socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM).sendto(b"end", "/run/systemd/journal/socket")
+reader.join()
+"""
+
+
+def journaled(path, *words):
+    """What a check tells the journal."""
+    before, env = surrounding(path, environment())
+    isolated = ["unshare", "-rm", "sh", "-c", 'mount -t tmpfs none /run && exec "$@"', "sh"]
+    if subprocess.run([*isolated, "true"], capture_output=True, check=False).returncode:
+        raise Skip("no mount namespaces for this user")
+    return subprocess.run([*isolated, sys.executable, "-c", JOURNAL, *before, PROGRAM, "check", "--level", "quick", *words],
+                          capture_output=True, check=True, env=env, timeout=120).stdout.decode()
+
+
+def test_journal():
+    """The verdict goes to the journal; what was corrupted on purpose says nothing of the card, there as in the state file."""
+    path = build()
+    told = journaled(path)
+    if not told and subprocess.run(["pkg-config", "--exists", "libsystemd"], check=False).returncode:
+        raise Skip("built without libsystemd")
+    check("SOFTTAPE_VERDICT=pass" in told and f"SOFTTAPE_BDF={CARD}" in told and "SOFTTAPE_SIMULATED=1" in told, told)
+    check(journaled(path, "--inject", "memory") == "", "a fault that is none")
 
 
 def test_on_plug():
