@@ -87,7 +87,9 @@ int state_replace_file(int dir_fd, const char *name, const char *text)
 
 	/* A dot file is no result to anybody who reads the folder (node_exporter, our own status). */
 	snprintf(hidden, sizeof(hidden), ".%s.%d", name, getpid());
-	fd = openat(dir_fd, hidden, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0644);
+	/* The folder may be another user's (node_exporter's is): what is there under that name is not written to. */
+	unlinkat(dir_fd, hidden, 0);
+	fd = openat(dir_fd, hidden, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
 	if (fd < 0)
 		return -errno;
 

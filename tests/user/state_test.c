@@ -3,6 +3,7 @@
 #include "test.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -173,6 +174,29 @@ static void test_no_trace(void **state)
 	assert_int_equal(system(command), 0);
 }
 
+/* A name that can be foreseen, in a folder that others may write to as well: theirs is neither followed nor filled. */
+static void test_name_taken(void **state)
+{
+	struct outcome outcome;
+	struct row row = make_row(&outcome);
+	char other[64], taken[64], text[16];
+
+	(void)state;
+	snprintf(other, sizeof(other), "%s/other", dir);
+	snprintf(taken, sizeof(taken), "%s/." BDF ".json.%d", dir, getpid());
+	assert_int_equal(close(open(other, O_WRONLY | O_CREAT, 0600)), 0);
+	assert_int_equal(link(other, taken), 0);
+	assert_int_equal(state_write(&row), 0);
+	assert_int_equal(util_read(other, text, sizeof(text)), 0);
+	assert_string_equal(text, "");
+
+	assert_int_equal(mkfifo(taken, 0600), 0);
+	alarm(10);
+	assert_int_equal(state_write(&row), 0);
+	alarm(0);
+	unlink(other);
+}
+
 static void test_slots(void **state)
 {
 	int a, b, c;
@@ -209,6 +233,7 @@ int main(void)
 		cmocka_unit_test(test_running),
 		cmocka_unit_test(test_broken),
 		cmocka_unit_test(test_no_trace),
+		cmocka_unit_test(test_name_taken),
 		cmocka_unit_test(test_slots),
 	};
 
