@@ -132,13 +132,24 @@ static int take_key(void *data, const char *section, const char *key, const char
 	return 0;
 }
 
-/* inih takes an indented line for more of the value before it; nobody means that here. */
+/*
+ * inih takes an indented line for more of the value before it, and the rest of a line that is too long for a line of its
+ * own; nobody means that here. No value is that long, a comment may be.
+ */
 static char *next_line(char *buf, int size, void *stream)
 {
 	char *start;
+	int c;
 
 	if (!fgets(buf, size, stream))
 		return NULL;
+
+	if (strlen(buf) == (size_t)size - 1 && buf[size - 2] != '\n') {
+		buf[size - 2] = '\n';
+		do
+			c = getc(stream);
+		while (c != EOF && c != '\n');
+	}
 
 	start = buf + strspn(buf, " \t");
 	memmove(buf, start, strlen(start) + 1);

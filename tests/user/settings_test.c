@@ -8,6 +8,8 @@
 #include "settings.h"
 #include "util.h"
 
+#define LONG	"------------------------------------------------------------------------------------------------------------"
+
 static const struct {
 	const char *desc;
 	const char *text;
@@ -26,6 +28,9 @@ static const struct {
 	{ "a rig without end", "expected_cards=65\n", -1, { 0 }, "accepted are 0 to 64" },
 	{ "comment of the other kind", "on_plug = off # no tests\n", 0, { ON_PLUG_OFF, 0, 60, -1 }, NULL },
 	{ "a comment alone is the default", "max_parallel = # all\n", 0, { ON_PLUG_QUICK, 0, 60, -1 }, NULL },
+	{ "a long comment", "# " LONG LONG LONG "\non_plug=off\n", 0, { ON_PLUG_OFF, 0, 60, -1 }, NULL },
+	{ "a long comment at the end", "on_plug=off\n# " LONG LONG "max_parallel=2", 0, { ON_PLUG_OFF, 0, 60, -1 }, NULL },
+	{ "a long comment behind the value", "on_plug=off ; " LONG LONG LONG "\nmax_parallel=2\n", 0, { ON_PLUG_OFF, 2, 60, -1 }, NULL },
 	{ "unknown value", "on_plug=always\n", -1, { 0 }, "on_plug=always: accepted are quick, standard, bind-only, off" },
 	{ "unknown key", "on_plugs=off\n", -1, { 0 }, "unknown key 'on_plugs'" },
 	{ "inside a section", "[softtape]\non_plug=off\n", -1, { 0 }, "unknown key 'on_plug'" },
