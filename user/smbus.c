@@ -143,8 +143,10 @@ static bool module_holds(const struct scan *scan, unsigned int address)
 	const char *at;
 
 	snprintf(item, sizeof(item), "0x%02x@i2c-%d", address, scan->host->adapter);
-	at = strstr(scan->module_says, item);
-	return at && (at[strlen(item)] == ',' || !at[strlen(item)]);
+	for (at = strstr(scan->module_says, item); at; at = strstr(at + 1, item))
+		if (at[strlen(item)] == ',' || !at[strlen(item)])
+			return true;
+	return false;
 }
 
 static void take_owner(struct scan *scan, const struct smbus_sensor *sensor)

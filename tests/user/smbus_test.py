@@ -127,6 +127,16 @@ def test_smbus_somebody_elses_dummy():
            hold="held:0x4c@i2c-1,0x4f@i2c-1,owned:dummy")
 
 
+def test_smbus_two_adapters():
+    """One address held on two adapters, the longer name first: each is found."""
+    host = Host("held:0x4e@i2c-12,0x4e@i2c-1")
+    host.controller(adapter=1)
+    host.memory(0x1a)
+    host.client(0x4e, "dummy", "dummy", 1)
+    found, _ = host.list()
+    expect(found, held=["0x4e"], sensors=[], hold="held:0x4c@i2c-1,0x4e@i2c-1,0x4f@i2c-1")
+
+
 def test_smbus_ddr5():
     """DDR5 by SMBIOS in one of several slots, or by a hub on the bus."""
     host = Host("refused(ddr5)")
