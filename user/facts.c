@@ -7,6 +7,7 @@
 
 #include "bind.h"
 #include "host.h"
+#include "kevent.h"
 #include "klog.h"
 
 #define SECURE_BOOT_VARIABLE "/sys/firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c"
@@ -187,10 +188,10 @@ void bind_firmware_read(struct bind_facts *facts)
 }
 
 /* What was said of an earlier module, or of an earlier card at this address, is no evidence. */
-static void forget_old(const char *line, const char *bdf, int *after_address, struct bind_facts *facts)
+static void forget_old(const char *line, bool own, int *after_address, struct bind_facts *facts)
 {
 	/* "NVRM: loading NVIDIA UNIX ..." when the module starts; drivers/pci/probe.c:pci_setup_device when a device appears. */
-	bool loading = strstr(line, "NVRM: loading"), appeared = strstr(line, bdf) && strstr(line, ": [10de:");
+	bool loading = strstr(line, "NVRM: loading"), appeared = own && strstr(line, ": [10de:");
 
 	if (loading)
 		facts->log_rejected[0] = '\0';
@@ -214,8 +215,16 @@ static void forget_old(const char *line, const char *bdf, int *after_address, st
  */
 void bind_log_line(const char *line, const char *bdf, int *after_address, struct bind_facts *facts)
 {
-	forget_old(line, bdf, after_address, facts);
-	if (strstr(line, bdf)) {
+	char address[ADDRESS_MAX];
+	bool own;
+
+	kevent_address(line, address, sizeof(address));
+	own = !strcmp(address, bdf);
+	forget_old(line, own, after_address, facts);
+	/* From here on the driver speaks of another card. */
+	if (address[0] && !own && strstr(line, "NVRM"))
+		*after_address = 0;
+	if (own) {
 		*after_address = LOG_LINES_TOGETHER;
 		/* drivers/pci/setup-res.c:pci_assign_resource */
 		if (strstr(line, "no space for") || strstr(line, "failed to assign"))

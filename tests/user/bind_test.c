@@ -126,6 +126,16 @@ static const char *const no_space_new[] = {
 };
 static const char *const no_space_other[] = { "pci 0000:02:00.0: BAR 1: no space for [mem size 0x10000000 64bit pref]", NULL };
 
+/* A volume management device's bus, whose domain has a digit more. */
+static const char *const no_space_longer[] = { "pci 1" BDF ": BAR 1: no space for [mem size 0x4000 64bit]", NULL };
+static const char *const ignored_next[] = {
+	"nvidia " BDF ": vgaarb: VGA decodes changed: olddecodes=io+mem,decodes=none:owns=none",
+	"NVRM: The NVIDIA GPU 0000:02:00.0 (PCI ID: 10de:1b87)",
+	"NVRM: installed in this system is supported through the",
+	"NVRM: NVIDIA 580.xx Legacy drivers. Please visit the driver page.",
+	NULL,
+};
+
 #define IGNORED "NVRM: The NVIDIA GPU " BDF " (PCI ID: 10de:1b87)", "NVRM: NVIDIA 580.xx Legacy drivers."
 static const char *const other_module_since[] = {
 	IGNORED, "NVRM: loading NVIDIA UNIX Open Kernel Module for x86_64  550.163.01  Release Build", NULL,
@@ -164,6 +174,8 @@ static const struct {
 	{ .desc = "no space", .lines = no_space, .bar = true },
 	{ .desc = "no space, as newer kernels say it", .lines = no_space_new, .bar = true },
 	{ .desc = "no space for another card", .lines = no_space_other },
+	{ .desc = "no space, at an address that ends the same", .lines = no_space_longer },
+	{ .desc = "branch too new for the card that is named next", .lines = ignored_next },
 };
 
 static void test_log(void **state)
