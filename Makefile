@@ -32,6 +32,8 @@ FILES = \
 	udev/softtape-metrics.service:$(PREFIX)/lib/systemd/system/softtape-metrics.service:644 \
 	udev/softtape-metrics.timer:$(PREFIX)/lib/systemd/system/softtape-metrics.timer:644 \
 	udev/softtape-metrics.path:$(PREFIX)/lib/systemd/system/softtape-metrics.path:644 \
+	udev/softtape-ready.service:$(PREFIX)/lib/systemd/system/softtape-ready.service:644 \
+	udev/softtape-ready.target:$(PREFIX)/lib/systemd/system/softtape-ready.target:644 \
 	$(BUILD)/softtape.catalog:$(PREFIX)/lib/systemd/catalog/softtape.catalog:644 \
 	$(BUILD)/softtape.zh_CN.catalog:$(PREFIX)/lib/systemd/catalog/softtape.zh_CN.catalog:644 \
 	udev/softtape.tmpfiles:$(PREFIX)/lib/tmpfiles.d/softtape.conf:644 \
