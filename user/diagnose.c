@@ -68,10 +68,28 @@ static void add_places(struct line *line, const struct selftest_result *result, 
 		add(line, " and %u more", all - PLACES_MAX);
 }
 
+/* Every word that was corrupted on purpose was found, and no other. One of the reference is wrong for each multiprocessor. */
+static bool is_only_injected(const struct selftest_result *result, const struct outcome *outcome)
+{
+	uint32_t i, others = 0;
+
+	for (i = 0; i < result->nr_faults; i++)
+		others += result->fault[i].kind != FAULT_COMPUTE || result->fault[i].unit != UNIT_INTEGER || result->fault[i].bits != 1;
+	return outcome->inject && result->injected && result->detected == result->injected &&
+	       (result->nr_faults == result->injected || !others);
+}
+
+static enum finding_code code_of(const struct selftest_result *result, enum selftest_fault_kind kind, const struct outcome *outcome)
+{
+	if (kind == FAULT_ALIAS)
+		return FINDING_ALIAS;
+	return is_only_injected(result, outcome) ? FINDING_INJECTED : FINDING_DATA;
+}
+
 static void diagnose_kind(const struct selftest_result *result, enum selftest_fault_kind kind, const char *bdf,
 			  struct outcome *outcome)
 {
-	enum finding_code code = kind == FAULT_ALIAS ? FINDING_ALIAS : FINDING_DATA;
+	enum finding_code code = code_of(result, kind, outcome);
 	const struct selftest_fault *first = result->fault;
 	struct line line = { .len = 0 };
 	struct finding finding;

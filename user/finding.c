@@ -421,6 +421,18 @@ static const struct finding_info table[] = {
 			"换转接卡和供电插头，降低频率；仍然如此就淘汰这张卡。",
 		},
 	},
+	[FINDING_INJECTED] = {
+		.severity = FINDING_INFO, .action = "none",
+		.title = "what was corrupted on purpose was found",
+		.cause = "--inject changed words between writing and checking; the test found all of them and nothing else.",
+		.remedy = "Nothing to do. Only a check without --inject tells of the card.",
+		.command = "sudo softtape check {bdf}",
+		.zh = {
+			"故意改坏的内容被找到了",
+			"--inject 在写入和检查之间改坏了几个字；测试把它们全部找到，没有发现别的错误。",
+			"无需处理。只有不带 --inject 的检查才能说明卡的情况。",
+		},
+	},
 	[FINDING_GPU] = {
 		.severity = FINDING_ERROR, .action = "riser",
 		.title = "CUDA reported an error of the card during the test",

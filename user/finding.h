@@ -39,6 +39,7 @@
 	X(FINDING_LOCKED,		"check-running")	\
 	X(FINDING_CUDA,			"cuda-not-testable")	\
 	X(FINDING_DATA,			"data-fault")		\
+	X(FINDING_INJECTED,		"injected-found")	\
 	X(FINDING_GPU,			"gpu-fault")		\
 	X(FINDING_CRASHED,		"crashed")		\
 	X(FINDING_HUNG,			"hung")			\

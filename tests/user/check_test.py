@@ -184,8 +184,13 @@ def test_inject():
         check(found["detector"] == "works", found)
         check(card["injected"] == card["detected"] == number, card)
         check("on purpose" in found["findings"][0]["evidence"], found["findings"])
+        check(set(codes(found)) == {"injected-found"} and found["findings"][0]["action"] == "none", found["findings"])
         text = run(*words, machine=path, env=environment()).stdout.decode()
-        check("detector works" in text and "FAILED" not in text, text)
+        check("detector works" in text and "FAILED" not in text and "retire" not in text, text)
+    # A fault of its own beside them: that one is the card's.
+    for kind, script in (("memory", "stuck=69632:3:1"), ("copy", "h2d=2"), ("compute", "smfault=4:1")):
+        answer = run("check", "--level", "quick", "--inject", kind, "--json", machine=path, env=environment(script))
+        check(answer.returncode == 1 and set(codes(document(answer))) == {"data-fault"}, answer.stdout)
     # A card that cannot be tested or does not get that far: nothing was detected.
     for script in ("cuInit=code:100", "cuMemcpyHtoDAsync_v2=code:719", "cuInit=exit:0"):
         answer = run("check", "--level", "quick", "--inject", "memory", machine=path, env=environment(script))
