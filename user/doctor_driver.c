@@ -81,17 +81,22 @@ static void take_last_check(struct doctor *doctor, const struct row *row)
 	static const enum finding_code codes[] = {
 		FINDING_DATA, FINDING_GPU, FINDING_CRASHED, FINDING_HUNG, FINDING_SLOW_COPY, FINDING_CUDA,
 	};
+	const struct outcome *outcome = row->outcome;
 	struct finding finding;
 	unsigned int i;
 	size_t n;
 
-	for (i = 0; row->outcome && i < row->outcome->nr_finding; i++)
+	if (outcome && outcome->run == RUN_INTERRUPTED)
+		finding_add(&doctor->result->findings, FINDING_INTERRUPTED, row->card.bdf,
+			    "the last check (%s) has no verdict; it was in phase %s", outcome->level,
+			    outcome->nr_phase ? outcome->phase[outcome->nr_phase - 1].name : "driver");
+	for (i = 0; outcome && i < outcome->nr_finding; i++)
 		for (n = 0; n < ARRAY_SIZE(codes); n++) {
-			finding = row->outcome->finding[i];
+			finding = outcome->finding[i];
 			if (finding.code != codes[n])
 				continue;
 			snprintf(finding.evidence, sizeof(finding.evidence), "last check: %.480s",
-				 row->outcome->finding[i].evidence);
+				 outcome->finding[i].evidence);
 			finding_append(&doctor->result->findings, &finding);
 		}
 }

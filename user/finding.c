@@ -593,15 +593,15 @@ static const struct finding_info table[] = {
 		},
 	},
 	[FINDING_INTERRUPTED] = {
-		.severity = FINDING_WARNING, .action = "none",
+		.severity = FINDING_WARNING, .action = "wait",
 		.title = "the check was ended before it was done",
-		.cause = "It was stopped, or the machine went down.",
-		.remedy = "Check again.",
+		.cause = "It was stopped or killed, or the machine went down. Nobody knows whether the card works.",
+		.remedy = "Check again; the journal of the card's unit says who ended the last one.",
 		.command = "sudo softtape check {bdf}",
 		.zh = {
 			"检查没有做完就结束了",
-			"它被停止，或机器关机。",
-			"再检查一次。",
+			"它被停止或杀死，或机器关机。这张卡是否正常还不知道。",
+			"再检查一次；是谁结束了上一次检查，见该卡单元的日志。",
 		},
 	},
 	[FINDING_NEEDS_ROOT] = {

@@ -60,6 +60,22 @@ def test_doctor_after_fault():
     check(codes.count("data-fault") == 1 and text.count("[data-fault]") == 1, f"{codes} {text}")
 
 
+def test_doctor_after_interrupted():
+    """A check that was killed left 'running' behind: doctor says so, with what to do, until there is a verdict."""
+    host = checked()
+    file = host.root / f"run/softtape/{CARD}.json"
+    stored = json.loads(file.read_text(encoding="utf-8"))
+    stored["cards"][0]["run"].update(state="running", pid=(1 << 22) + 1)
+    stored["cards"][0]["phases"] = [{"name": "driver", "result": "pass", "ms": 1}, {"name": "context", "result": "running", "ms": None}]
+    file.write_text(json.dumps(stored), encoding="utf-8")
+    answer = on_host(host, "doctor", "--json")
+    found = document(answer)["findings"][0]
+    check((found["code"], found["bdf"], found["action"], found["command"]) == ("interrupted", CARD, "wait", f"sudo softtape check {CARD}"), found)
+    check("(quick)" in found["evidence"] and "phase context" in found["evidence"] and answer.returncode == 5, found)
+    check(on_host(host, "check", "--level", "quick").returncode == 0, "check")
+    check("interrupted" not in on_host(host, "doctor").stdout.decode(), "after the next check")
+
+
 def test_npd():
     """At most 80 bytes; 0 fine, 1 a problem, 2 unknown."""
     answer = on_host(checked(), "status", "--output", "npd")
