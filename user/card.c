@@ -399,16 +399,22 @@ static void add_function(struct card *card, const struct dump_device *device)
 		card->flaw = flaw;
 }
 
-/* lspci prints the functions of a slot one after the other. */
+static bool is_next_function(const struct address *before, const struct address *after)
+{
+	return address_same_slot(before, after) && before->function < after->function;
+}
+
+/* lspci prints the functions of a slot one after the other, upwards; what comes after the last is the next machine's. */
 static void dump_functions(const struct dump *dump, size_t index, struct card *card)
 {
+	const struct dump_device *device = dump->device;
 	size_t i;
 
-	add_function(card, &dump->device[index]);
-	for (i = index; i-- && address_same_slot(&dump->device[i].address, &card->address); )
-		add_function(card, &dump->device[i]);
-	for (i = index + 1; i < dump->nr && address_same_slot(&dump->device[i].address, &card->address); i++)
-		add_function(card, &dump->device[i]);
+	add_function(card, &device[index]);
+	for (i = index; i && is_next_function(&device[i - 1].address, &device[i].address); i--)
+		add_function(card, &device[i - 1]);
+	for (i = index + 1; i < dump->nr && is_next_function(&device[i - 1].address, &device[i].address); i++)
+		add_function(card, &device[i]);
 }
 
 static void dump_above(const struct dump *dump, size_t index, struct card *card)
@@ -441,6 +447,7 @@ static bool dump_card(const struct softtape_policy *policy, const struct dump *d
 		return false;
 
 	card->address = device->address;
+	card->line = device->line;
 	address_format(&card->address, card->bdf, sizeof(card->bdf));
 	card->vendor = config_vendor(&config);
 	card->device = config_device(&config);
@@ -455,12 +462,44 @@ static bool dump_card(const struct softtape_policy *policy, const struct dump *d
 	return true;
 }
 
+static int by_place(const void *a, const void *b)
+{
+	const struct card *x = *(struct card *const *)a, *y = *(struct card *const *)b;
+	int order = strcmp(x->bdf, y->bdf);
+
+	return order ? order : (x->line > y->line) - (x->line < y->line);
+}
+
+/* Several machines in one text are welcome; which card is which must be told then. */
+static void tell_repeated(struct card_list *list, struct finding_list *findings)
+{
+	struct card **order = calloc(list->nr + 1, sizeof(*order));
+	size_t i, n;
+
+	if (!order)
+		abort();
+	for (i = 0; i < list->nr; i++)
+		order[i] = &list->item[i];
+	qsort(order, list->nr, sizeof(*order), by_place);
+
+	for (i = 0; i < list->nr; i += n) {
+		for (n = 1; i + n < list->nr && !strcmp(order[i + n]->bdf, order[i]->bdf); n++)
+			order[i + n]->again = true;
+		if (n == 1)
+			continue;
+		order[i]->again = true;
+		finding_add(findings, FINDING_DUMP_AGAIN, order[i]->bdf, "%zu cards, the first two in lines %lu and %lu", n,
+			    order[i]->line, order[i + 1]->line);
+	}
+	free(order);
+}
+
 /**
  * card_from_dump - find the cards of a dump
  * @policy:	for added ids
  * @dump:	the dump
  * @ret_list:	filled, in the order of the text; to be freed with card_list_free()
- * @findings:	gets one entry per device that cannot be read
+ * @findings:	gets one entry per device that cannot be read, and per address that several cards have
  *
  * Return: 0, or -ENODATA when not one device can be read.
  */
@@ -491,6 +530,7 @@ int card_from_dump(const struct softtape_policy *policy, const struct dump *dump
 		add_card(&list, &card);
 	}
 
+	tell_repeated(&list, findings);
 	*ret_list = list;
 	return readable ? 0 : -ENODATA;
 }

@@ -26,6 +26,8 @@
  * @flaw:	what kept registers from being found
  * @config_size: bytes of config space that could be read
  * @gone:	config space reads all ones
+ * @line:	where a card of a dump is in its text, from 1; 0 = not of a dump
+ * @again:	another card of the dump has the same address
  * @syspath:	folder in sysfs, empty for a card of a dump
  * @driver:	name of the bound driver, empty = none
  * @claimed:	the module shows a softtape folder for it
@@ -47,6 +49,8 @@ struct card {
 	enum config_flaw flaw;
 	size_t config_size;
 	bool gone;
+	unsigned long line;
+	bool again;
 	char syspath[CARD_PATH_MAX];
 	char driver[CARD_WORD_MAX];
 	bool claimed;

@@ -53,6 +53,19 @@ static const struct finding_info table[] = {
 			"请以 root 重新导出；全部读成 1 的设备当时已掉线。",
 		},
 	},
+	[FINDING_DUMP_AGAIN] = {
+		.severity = FINDING_INFO, .action = "none",
+		.title = "an address comes twice in the dump",
+		.cause = "The text holds several machines, or one machine twice. Each card gets the port nearest before it, or else "
+			"the first one behind.",
+		.remedy = "Nothing to do if that is so; otherwise give each machine's dump by itself.",
+		.command = "softtape plan -F dump.txt",
+		.zh = {
+			"导出文件中同一个地址出现两次",
+			"文本里有几台机器，或同一台机器两次。每张卡取它之前最近的端口，没有时取它之后的第一个。",
+			"如果确实如此，无需处理；否则请分别给出每台机器的导出文件。",
+		},
+	},
 	[FINDING_NO_CARD] = {
 		.severity = FINDING_INFO, .action = "none",
 		.title = "no mining card is present",

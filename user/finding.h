@@ -10,6 +10,7 @@
 	X(FINDING_USAGE,		"usage")		\
 	X(FINDING_INPUT,		"input")		\
 	X(FINDING_DUMP_DEVICE,		"dump-device")		\
+	X(FINDING_DUMP_AGAIN,		"dump-address-again")	\
 	X(FINDING_NO_CARD,		"no-card")		\
 	X(FINDING_NOT_FOUND,		"card-not-found")	\
 	X(FINDING_NOT_NVIDIA,		"card-not-nvidia")	\

@@ -424,6 +424,8 @@ static struct json_object *card_object(const struct row *row)
 	add_text(card, "name", row->card.name);
 	add(card, "simulated", outcome && (outcome->tested || outcome->simulated) ?
 	    json_object_new_boolean(outcome->simulated) : NULL);
+	if (row->card.line)
+		add(card, "line", json_object_new_uint64(row->card.line));
 	add_text(card, "port", row->card.port);
 	add(card, "link", link_object(&row->card.view));
 	add_text(card, "driver", row->card.driver);

@@ -387,6 +387,8 @@ static void print_plan(const struct result *result, const struct row *row)
 	int i;
 
 	printf("%s %s [%04x:%04x]", card->bdf, card->name, card->vendor, card->device);
+	if (card->again)
+		printf(" (line %lu of the dump)", card->line);
 	print_above(card);
 
 	/* Of a slot that is left alone nothing is said but that. */

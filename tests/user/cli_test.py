@@ -139,6 +139,21 @@ def test_twenty_megabytes():
     check(status == 0 and len(found["cards"]) == data.count("05:00.0") == text.count("P104-100 [10de:1b87]"), len(found["cards"]))
 
 
+def test_two_machines():
+    """Two machines one after the other with cards of one address: both planned, each with its own port, told apart by the line."""
+    other = GOOD.replace("00:1c.0", "00:01.0")
+    status, text, found, errors = plan(GOOD + other)
+    first = GOOD[:GOOD.index("01:00.0 3D")].count("\n") + 1
+    second = GOOD.count("\n") + first
+    heads = [line for line in text.splitlines() if line.startswith("0000:01:00.0 ")]
+    check(status == 0 and [head.split("] ")[1] for head in heads] == [f"(line {first} of the dump) behind 00:1c.0",
+                                                                      f"(line {second} of the dump) behind 00:01.0"], text)
+    check([(card["line"], card["port"]) for card in found["cards"]] == [(first, "0000:00:1c.0"), (second, "0000:00:01.0")], found)
+    check([finding["code"] for finding in found["findings"]] == ["dump-address-again"] and f"lines {first} and {second}" in errors, errors)
+    check("of the dump" not in plan(GOOD)[1] and plan(GOOD)[2]["cards"][0]["line"] == first, "one machine")
+    check(len(plan(GOOD + other, "1:00.0")[2]["cards"]) == 2, "both are meant")
+
+
 def test_long_line():
     """Twenty megabytes without a line end, then a good dump."""
     status, text, _, _ = plan("x" * (20 * 1024 * 1024) + "\n" + GOOD)

@@ -120,6 +120,32 @@ static void test_functions(void **state)
 	dump_free(&dump);
 }
 
+/* Two machines in one text whose cards meet: each its own, and told apart. */
+static void test_machines(void **state)
+{
+	static const struct softtape_policy policy;
+	static const char text[] = "01:00.0 card\n" HEADER "01:00.1 audio\n" HEADER "01:00.0 card\n" HEADER "02:00.0 card\n" HEADER;
+	struct finding_list findings = { 0 };
+	struct dump dump = read_text(text, strlen(text));
+	struct card_list list;
+
+	(void)state;
+	assert_int_equal(card_from_dump(&policy, &dump, &list, &findings), 0);
+	assert_int_equal(list.nr, 4);
+	assert_int_equal(list.item[0].link.nr_fn, 2);
+	assert_int_equal(list.item[2].link.nr_fn, 1);
+	assert_int_equal(list.item[0].line, 1);
+	assert_int_equal(list.item[2].line, 11);
+	assert_true(list.item[0].again && list.item[2].again && !list.item[1].again && !list.item[3].again);
+	assert_int_equal(findings.nr, 1);
+	assert_int_equal(findings.item[0].code, FINDING_DUMP_AGAIN);
+	assert_string_equal(findings.item[0].bdf, "0000:01:00.0");
+	assert_string_equal(findings.item[0].evidence, "2 cards, the first two in lines 1 and 11");
+	card_list_free(&list);
+	finding_free(&findings);
+	dump_free(&dump);
+}
+
 static void test_nothing_readable(void **state)
 {
 	static const struct softtape_policy policy;
@@ -214,6 +240,7 @@ int main(void)
 		cmocka_unit_test(test_rows),
 		cmocka_unit_test(test_port),
 		cmocka_unit_test(test_functions),
+		cmocka_unit_test(test_machines),
 		cmocka_unit_test(test_nothing_readable),
 		cmocka_unit_test(test_cut),
 		cmocka_unit_test(test_changed),
