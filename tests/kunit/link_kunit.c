@@ -312,6 +312,50 @@ static void settle_behind_back_test(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fakehost_peek(0, true, "lnkctl"), 0x40u);
 }
 
+/* At a card's ADD_DEVICE, when the core keeps no state of its link yet. */
+static struct {
+	struct softtape_policy policy;
+	struct softtape_outcome outcome;
+	int ret;
+	u32 lnkctl;
+} unready;
+
+static int settle_unready(struct notifier_block *nb, unsigned long action, void *data)
+{
+	struct pci_dev *pdev = to_pci_dev(data);
+
+	if (action == BUS_NOTIFY_ADD_DEVICE && pdev->vendor == PCI_VENDOR_ID_NVIDIA) {
+		unready.ret = softtape_link_settle(pdev, &unready.policy, &unready.outcome);
+		unready.lnkctl = fakehost_peek(0, false, "lnkctl");
+	}
+	return NOTIFY_DONE;
+}
+
+/* The core's refusal is reported and respected, unless the user forces it. */
+static void settle_unready_test(struct kunit *test)
+{
+	static struct notifier_block nb = { .notifier_call = settle_unready };
+
+	memset(&unready, 0, sizeof(unready));
+	KUNIT_ASSERT_EQ(test, bus_register_notifier(&pci_bus_type, &nb), 0);
+	host_start(test);
+	KUNIT_EXPECT_EQ(test, unready.ret, -EINVAL);
+	KUNIT_EXPECT_EQ(test, (int)unready.outcome.refusal[SOFTTAPE_ASPM], (int)SOFTTAPE_R_REFUSED_CORE);
+	KUNIT_EXPECT_EQ(test, (int)unready.outcome.refusal[SOFTTAPE_CLKPM], (int)SOFTTAPE_R_REFUSED_CORE);
+	KUNIT_EXPECT_EQ(test, (int)unready.outcome.refusal[SOFTTAPE_L1SS], (int)SOFTTAPE_R_NONE);
+	KUNIT_EXPECT_EQ(test, unready.lnkctl, 0x143u);
+
+	unready.policy.aspm = SOFTTAPE_ASPM_FORCE;
+	host_remove(0);
+	fakehost_set_present(0);
+	fakehost_set_present(1);
+	host_rescan();
+	KUNIT_EXPECT_EQ(test, unready.ret, -EINVAL);
+	KUNIT_EXPECT_EQ(test, (int)unready.outcome.refusal[SOFTTAPE_ASPM], (int)SOFTTAPE_R_NONE);
+	KUNIT_EXPECT_EQ(test, unready.lnkctl, 0x40u);
+	bus_unregister_notifier(&pci_bus_type, &nb);
+}
+
 static void settle_gone_test(struct kunit *test)
 {
 	const struct softtape_policy policy = { };
@@ -466,6 +510,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(settle_untouched_test),
 	KUNIT_CASE(settle_stuck_test),
 	KUNIT_CASE(settle_behind_back_test),
+	KUNIT_CASE(settle_unready_test),
 	KUNIT_CASE(settle_gone_test),
 	KUNIT_CASE_PARAM(cap_test, cap_gen_params),
 	KUNIT_CASE(cap_order_test),

@@ -16,7 +16,19 @@
 
 /* The module's own; ours came with the headers above. */
 #undef pr_fmt
+#include "record.h"
+#include "smbus.h"
+
+/* Number of the step of softtape_init() that fails. */
+static int failing;
+
+#define softtape_smbus_init() (failing == 1 ? -ENOMEM : softtape_smbus_init())
+#define softtape_record_init() (failing == 2 ? -ENOMEM : softtape_record_init())
+#define bus_register_notifier(_bus, _nb) (failing == 3 ? -EINVAL : bus_register_notifier(_bus, _nb))
+#undef register_pm_notifier
+#define register_pm_notifier(_nb) (failing == 4 ? -EEXIST : (register_pm_notifier)(_nb))
 #include "../../kmod/main.c"
+#undef bus_register_notifier
 
 #include "fakehost.h"
 #include "suites.h"
@@ -64,6 +76,27 @@ static void refused_test(struct kunit *test)
 	module_unload();
 }
 
+/* Whatever step fails, the ones before are undone: cards come without a record, and the next try is a good one. */
+static void failing_init_test(struct kunit *test)
+{
+	static const int errors[] = { -ENOMEM, -ENOMEM, -EINVAL, -EEXIST };
+	struct softtape_report report;
+	struct pci_dev *card;
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(errors); i++) {
+		failing = i + 1;
+		KUNIT_EXPECT_EQ_MSG(test, module_load("smbus", "awake"), errors[i], "step %u", i);
+	}
+	failing = 0;
+	host_start(test);
+	card = host_card(test, 0, 0);
+	KUNIT_EXPECT_FALSE(test, softtape_record_snapshot(&card->dev, &report));
+	KUNIT_ASSERT_EQ(test, module_load("smbus", "awake"), 0);
+	KUNIT_EXPECT_TRUE(test, softtape_record_snapshot(&card->dev, &report));
+	module_unload();
+}
+
 /* A flag may stand without a value. */
 static void dry_run_test(struct kunit *test)
 {
@@ -99,6 +132,7 @@ static void other_vendor_test(struct kunit *test)
 
 static struct kunit_case cases[] = {
 	KUNIT_CASE(refused_test),
+	KUNIT_CASE(failing_init_test),
 	KUNIT_CASE(dry_run_test),
 	KUNIT_CASE(other_vendor_test),
 	{ }

@@ -1,8 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* A card's life, from its appearance to its removal, on the simulated host bridge with a driver of our own. */
-#include "../../kmod/record.c"
-
 #include <linux/delay.h>
+#include <linux/slab.h>
+
+#include "record.h"
+
+/* What fails while a test says so. */
+static bool no_memory, no_directory;
+
+static void *usual_kzalloc(size_t size, gfp_t flags)
+{
+	return kzalloc(size, flags);
+}
+
+#undef kzalloc
+#define kzalloc(_size, _flags) (no_memory ? NULL : usual_kzalloc(_size, _flags))
+#define softtape_sysfs_add(_pdev) (no_directory ? -ENOMEM : softtape_sysfs_add(_pdev))
+#include "../../kmod/record.c"
+#undef kzalloc
+#undef softtape_sysfs_add
 
 #include "fakehost.h"
 #include "suites.h"
@@ -48,6 +64,8 @@ static struct pci_driver test_driver = {
 static int life_init(struct kunit *test)
 {
 	memset(&probe, 0, sizeof(probe));
+	no_memory = false;
+	no_directory = false;
 	return host_init(test);
 }
 
@@ -497,6 +515,89 @@ static void interval_test(struct kunit *test)
 	module_unload();
 }
 
+/* Bound to a card, or below a port, that sleeps: not a read until the work finds both awake. */
+static void bound_asleep_test(struct kunit *test)
+{
+	struct pci_dev *card, *port, *sleeper;
+	int i;
+
+	host_start(test);
+	card = host_card(test, 0, 0);
+	port = host_port(test, 0);
+	KUNIT_ASSERT_EQ(test, module_load(NULL, NULL), 0);
+	settled(test, card);
+	fakehost_knobs.log_reads = true;
+	for (i = 0; i < 2; i++) {
+		sleeper = i ? port : card;
+		sleeper->current_state = PCI_D3cold;
+		fakehost_log_clear();
+		softtape_record_bound(card);
+		KUNIT_EXPECT_EQ(test, softtape_record_verify(&card->dev), -EAGAIN);
+		settled(test, card);
+		KUNIT_EXPECT_NULL(test, fakehost_log_at(0));
+		sleeper->current_state = PCI_D0;
+		settled(test, card);
+		KUNIT_EXPECT_NOT_NULL(test, fakehost_log_at(0));
+		EXPECT_SAID(test, card, "state=applied aspm=off(was l0s+l1)");
+	}
+	module_unload();
+}
+
+/* A card that cannot be looked at is tried ten times a second at first and after half a minute once in a minute. */
+static void retry_test(struct kunit *test)
+{
+	struct record *record;
+	struct pci_dev *card;
+
+	host_start(test);
+	card = host_card(test, 0, 0);
+	card->current_state = PCI_D3cold;
+	KUNIT_ASSERT_EQ(test, module_load(NULL, NULL), 0);
+	settled(test, card);
+	EXPECT_SAID(test, card, "state=pending");
+	KUNIT_EXPECT_EQ(test, softtape_record_verify(&card->dev), -EAGAIN);
+	record = record_of(card);
+	KUNIT_EXPECT_TRUE(test, time_before(record->work.timer.expires, jiffies + HZ));
+	record->started = jiffies - 30 * HZ;
+	/* Once for a run that may have begun before that. */
+	settled(test, card);
+	settled(test, card);
+	KUNIT_EXPECT_TRUE(test, time_after(record->work.timer.expires, jiffies + 50 * HZ));
+	card->current_state = PCI_D0;
+	settled(test, card);
+	EXPECT_SAID(test, card, "state=applied");
+	module_unload();
+}
+
+static void no_memory_test(struct kunit *test)
+{
+	struct pci_dev *card;
+
+	host_start(test);
+	card = host_card(test, 0, 0);
+	no_memory = true;
+	KUNIT_ASSERT_EQ(test, module_load("speed", "gen1"), 0);
+	KUNIT_EXPECT_NULL(test, record_of(card));
+	KUNIT_EXPECT_STREQ(test, host_writes(test), "");
+	KUNIT_EXPECT_EQ(test, softtape_record_verify(&card->dev), -ENODEV);
+	module_unload();
+}
+
+/* Everything else is done all the same. */
+static void no_directory_test(struct kunit *test)
+{
+	struct pci_dev *card;
+
+	host_start(test);
+	card = host_card(test, 0, 0);
+	no_directory = true;
+	KUNIT_ASSERT_EQ(test, module_load(NULL, NULL), 0);
+	settled(test, card);
+	EXPECT_SAID(test, card, "state=applied aspm=off(was l0s+l1)");
+	KUNIT_EXPECT_FALSE(test, record_of(card)->attached);
+	module_unload();
+}
+
 static void slow_work(struct work_struct *unused)
 {
 	msleep(300);
@@ -598,6 +699,10 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(twice_test),
 	KUNIT_CASE(removed_meanwhile_test),
 	KUNIT_CASE(interval_test),
+	KUNIT_CASE(bound_asleep_test),
+	KUNIT_CASE(retry_test),
+	KUNIT_CASE(no_memory_test),
+	KUNIT_CASE(no_directory_test),
 	KUNIT_CASE(unload_with_timer_test),
 	KUNIT_CASE(missed_access_test),
 	KUNIT_CASE(vanish_test),

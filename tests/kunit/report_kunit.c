@@ -35,6 +35,14 @@ static const struct line_row {
 	       .view = { .speed = 3, .width = 16, .max_speed = 4, .max_width = 16 }),
 	  "state=dry-run aspm=l1(would be off) clkpm=off(unchanged) l1ss=unsupported d3cold=on(would be off) "
 	  "cap=gen3(would be gen1) speed=8GT/s,x16(max 16GT/s,x16) smbus=off" },
+	{ "dry run of SMBus",
+	  LINE(.state = SOFTTAPE_DRY_RUN, OFF4, UNCHANGED4, .smbus_would = "awake",
+	       .view = { .speed = 1, .width = 1, .max_speed = 1, .max_width = 4 }),
+	  "state=dry-run aspm=off(unchanged) clkpm=off(unchanged) l1ss=off(unchanged) d3cold=off(unchanged) cap=keep "
+	  "speed=2.5GT/s,x1(max 2.5GT/s,x4) smbus=off(would be awake)" },
+	{ "dry run of SMBus where nothing would come of it",
+	  LINE(.state = SOFTTAPE_DRY_RUN, OFF4, .smbus = "refused(ddr5)", .smbus_would = "held"),
+	  "state=dry-run aspm=off clkpm=off l1ss=off d3cold=off cap=keep speed=unknown smbus=refused(ddr5)" },
 	{ "a later line, refused",
 	  LINE(.state = SOFTTAPE_REFUSED, .value = { SOFTTAPE_L0S, SOFTTAPE_ON, SOFTTAPE_ON, SOFTTAPE_ON },
 	       .reason = { SOFTTAPE_R_REFUSED_DRIVER, SOFTTAPE_R_REFUSED_FIRMWARE, SOFTTAPE_R_REFUSED_CORE,

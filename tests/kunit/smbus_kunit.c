@@ -1,6 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* A simulated SMBus controller on the simulated host bridge: its driver, its adapter, what is held and given back. */
+#include <linux/i2c.h>
+#include <linux/pci.h>
+#include <linux/workqueue.h>
+
+/* Number of the step of softtape_smbus_init() that fails. */
+static int failing;
+
+static struct workqueue_struct *usual_workqueue(const char *name, unsigned int flags)
+{
+	return alloc_ordered_workqueue("%s", flags, name);
+}
+
+#undef alloc_ordered_workqueue
+#define alloc_ordered_workqueue(_name, _flags) (failing == 1 ? NULL : usual_workqueue(_name, _flags))
+#define bus_register_notifier(_bus, _nb) \
+	(failing == ((_bus) == &pci_bus_type ? 2 : 3) ? -EINVAL : bus_register_notifier(_bus, _nb))
 #include "../../kmod/smbus.c"
+#undef bus_register_notifier
 
 #include "fakehost.h"
 #include "suites.h"
@@ -144,6 +161,57 @@ static void unbind_test(struct kunit *test)
 	pci_unregister_driver(&controller_driver);
 }
 
+/* Somebody else has the controller's device lock while the module loads: it is looked at later. */
+static void busy_test(struct kunit *test)
+{
+	struct pci_dev *pdev;
+
+	controller_start(test);
+	pdev = host_card(test, 0, 0);
+	device_lock(&pdev->dev);
+	KUNIT_ASSERT_EQ(test, module_load("smbus", "awake"), 0);
+	softtape_smbus_card_added();
+	KUNIT_EXPECT_STREQ(test, said(test), "no-controller");
+	device_unlock(&pdev->dev);
+	KUNIT_EXPECT_STREQ(test, said(test), "awake");
+	module_unload();
+	pci_unregister_driver(&controller_driver);
+}
+
+/* One more than there is room for is left alone. */
+static void ninth_test(struct kunit *test)
+{
+	struct pci_dev *others;
+	unsigned int i;
+
+	controller_start(test);
+	others = host_port(test, 0);
+	for (i = 0; i < CONTROLLERS_MAX; i++)
+		controllers[i].pdev = others;
+	KUNIT_ASSERT_EQ(test, module_load("smbus", "hold"), 0);
+	softtape_smbus_card_added();
+	KUNIT_EXPECT_STREQ(test, said(test), "none");
+	KUNIT_EXPECT_NULL(test, find(host_card(test, 0, 0)));
+	KUNIT_EXPECT_FALSE(test, has_folder(adapter, 0x4c));
+	memset(controllers, 0, sizeof(controllers));
+	module_unload();
+	pci_unregister_driver(&controller_driver);
+}
+
+/* Whatever step fails, nothing stays behind: a controller that comes is not taken. */
+static void failing_init_test(struct kunit *test)
+{
+	for (failing = 1; failing <= 3; failing++)
+		KUNIT_EXPECT_EQ(test, module_load("smbus", "awake"), failing == 1 ? -ENOMEM : -EINVAL);
+	failing = 0;
+	controller_start(test);
+	KUNIT_EXPECT_NULL(test, find(host_card(test, 0, 0)));
+	KUNIT_ASSERT_EQ(test, module_load("smbus", "awake"), 0);
+	KUNIT_EXPECT_NOT_NULL(test, find(host_card(test, 0, 0)));
+	module_unload();
+	pci_unregister_driver(&controller_driver);
+}
+
 static void dry_run_test(struct kunit *test)
 {
 	controller_start(test);
@@ -158,6 +226,9 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(awake_test),
 	KUNIT_CASE(hold_test),
 	KUNIT_CASE(unbind_test),
+	KUNIT_CASE(busy_test),
+	KUNIT_CASE(ninth_test),
+	KUNIT_CASE(failing_init_test),
 	KUNIT_CASE(dry_run_test),
 	{ }
 };
