@@ -629,7 +629,8 @@ void job_together(struct job *job, int cancel_fd)
 
 	job->deadline_ms = util_now_ms() + 3LL * MEETING_MS + GRACE_MS;
 	lock = state_lock_card(&job->card, holder, sizeof(holder));
-	if (lock != -EBUSY) {
+	job->foreign = lock == -EBUSY;
+	if (!job->foreign) {
 		card_path(&job->card, "config", config, sizeof(config));
 		make_request(job, config, &run, &request);
 		request.cancel_fd = any_fd;

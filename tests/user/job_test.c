@@ -249,6 +249,28 @@ static void test_locked(void **state)
 	close(fd);
 }
 
+/* Another check began between the card's own test and the copy together: the state file is now that check's. */
+static void test_locked_together(void **state)
+{
+	int fd = open("/sys/bus/pci/devices/0000:01:00.0/config", O_RDONLY);
+	struct meeting meeting = { .cards = 2 };
+	struct machine *machine = *state;
+	char path[128];
+
+	snprintf(path, sizeof(path), "%s/0000:01:00.0.json", state_dir);
+	unlink(path);
+	assert_true(fd >= 0);
+	assert_int_equal(flock(fd, LOCK_EX), 0);
+	machine->job.meeting = &meeting;
+	machine->job.outcome.verdict = VERDICT_PASS;
+	job_together(&machine->job, machine->cancel[0]);
+	expect(machine, VERDICT_PASS, 0, 0);
+	assert_int_equal(machine->job.outcome.run, RUN_DONE);
+	assert_int_equal(meeting.gone, 1);
+	assert_int_equal(access(path, F_OK), -1);
+	close(fd);
+}
+
 int main(void)
 {
 #define MACHINE_TEST(name) cmocka_unit_test_setup_teardown(name, make_machine, drop_machine)
@@ -263,6 +285,7 @@ int main(void)
 		MACHINE_TEST(test_cancel),
 		MACHINE_TEST(test_unplug),
 		MACHINE_TEST(test_locked),
+		MACHINE_TEST(test_locked_together),
 	};
 	UMockdevTestbed *bed = umockdev_testbed_new();
 	bool mocked = umockdev_in_mock_environment();
