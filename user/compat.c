@@ -165,7 +165,7 @@ unsigned int compat_cuda_branch(unsigned int cuda)
  */
 void compat_torch(const struct compat *compat, unsigned int branch, struct torch *ret_torch)
 {
-	struct torch torch = { .index = "cu128", .compile = compat->compute >= 70 };
+	struct torch torch = { .index = "cu128" };
 
 	if (compat->compute && compat->compute < 50) {
 		torch.index = "cu113";

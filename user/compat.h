@@ -33,12 +33,10 @@ struct compat {
  * struct torch - PyTorch builds that run on a GPU
  * @index:	last part of the wheel index to use
  * @newest:	last release on it with code for this GPU, as "2.14"; NULL = no end known
- * @compile:	torch.compile's default backend works (Triton needs capability 7.0)
  */
 struct torch {
 	const char *index;
 	const char *newest;
-	bool compile;
 };
 
 void compat_gpu(unsigned int device, unsigned int compute, struct compat *ret_compat);

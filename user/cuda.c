@@ -25,50 +25,43 @@ static bool is_absent(const char *why)
 	return !strcmp(why, SONAME ": cannot open shared object file: No such file or directory");
 }
 
-static void *find_symbols(void *handle, struct cuda *cuda)
+static bool find_symbols(void *handle, struct cuda *cuda)
 {
 	void *found[NR_CUDA_SYMBOLS];
 
 	for (unsigned int i = 0; i < NR_CUDA_SYMBOLS; i++) {
 		found[i] = dlsym(handle, symbol_name[i]);
 		if (!found[i])
-			return NULL;
+			return false;
 	}
 
 #define X(name, params) memcpy(&cuda->name, &found[CUDA_##name], sizeof(cuda->name));
 	CUDA_SYMBOLS(X)
 #undef X
-	return handle;
+	return true;
 }
 
 enum cuda_open_result cuda_open(struct cuda *ret, char *error, size_t size)
 {
+	void *handle = dlopen(SONAME, RTLD_NOW | RTLD_LOCAL);
 	struct cuda cuda = { 0 };
 	const char *why;
 
-	cuda.handle = dlopen(SONAME, RTLD_NOW | RTLD_LOCAL);
-	if (!cuda.handle) {
+	if (!handle) {
 		why = dlerror();
 		snprintf(error, size, "%s", why);
 		return is_absent(why) ? CUDA_OPEN_ABSENT : CUDA_OPEN_BROKEN;
 	}
 
-	if (!find_symbols(cuda.handle, &cuda)) {
+	if (!find_symbols(handle, &cuda)) {
 		snprintf(error, size, "%s", dlerror());
-		dlclose(cuda.handle);
+		dlclose(handle);
 		return CUDA_OPEN_BROKEN;
 	}
 
-	cuda.simulated = dlsym(cuda.handle, "softtape_simulated") != NULL;
+	cuda.simulated = dlsym(handle, "softtape_simulated") != NULL;
 	*ret = cuda;
 	return CUDA_OPEN_OK;
-}
-
-void cuda_close(struct cuda *cuda)
-{
-	if (cuda->handle)
-		dlclose(cuda->handle);
-	cuda->handle = NULL;
 }
 
 const char *cuda_symbol_name(unsigned int symbol)

@@ -117,11 +117,9 @@ enum cuda_symbol {
 
 /**
  * struct cuda - a loaded libcuda
- * @handle:	of dlopen
  * @simulated:	the library says of itself that it is a stand-in
  */
 struct cuda {
-	void *handle;
 	bool simulated;
 #define X(name, params) CUresult (*name) params;
 	CUDA_SYMBOLS(X)
@@ -143,7 +141,6 @@ enum cuda_open_result {
  * Runs the library's constructors, so only in a process that may hang or die.
  */
 enum cuda_open_result cuda_open(struct cuda *ret, char *error, size_t size);
-void cuda_close(struct cuda *cuda);
 
 /* "cuInit" for CUDA_cuInit; "?" when out of range. */
 const char *cuda_symbol_name(unsigned int symbol);

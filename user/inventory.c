@@ -87,7 +87,7 @@ int inventory_read(struct inventory *ret_inventory)
  *
  * Return: 0 or a negative errno.
  */
-int inventory_write(const struct inventory *inventory)
+static int inventory_write(const struct inventory *inventory)
 {
 	char dir[HOST_PATH_MAX], text[INVENTORY_MAX * 128];
 	int dir_fd CLEANUP_CLOSE = -1;
@@ -108,7 +108,7 @@ int inventory_write(const struct inventory *inventory)
 }
 
 /* Adds a card if it is not in there. */
-void inventory_add(struct inventory *inventory, const struct card *card)
+static void inventory_add(struct inventory *inventory, const struct card *card)
 {
 	size_t i;
 

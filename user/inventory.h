@@ -27,8 +27,6 @@ struct inventory {
 
 void inventory_path(char *buf, size_t size);
 int inventory_read(struct inventory *ret_inventory);
-int inventory_write(const struct inventory *inventory);
-void inventory_add(struct inventory *inventory, const struct card *card);
 void inventory_missing(const struct inventory *inventory, const struct card_list *present, struct inventory *ret_missing);
 int inventory_learn(const struct card_list *present);
 

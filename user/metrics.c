@@ -266,7 +266,7 @@ static void print_events(FILE *file, const struct result *result)
  *
  * Return: the text, to be freed.
  */
-char *metrics_text(const struct result *result)
+static char *metrics_text(const struct result *result)
 {
 	char *text = NULL;
 	size_t size = 0;

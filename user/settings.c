@@ -38,17 +38,6 @@ static bool set_on_plug(struct settings *settings, const char *value)
 	return false;
 }
 
-const char *settings_on_plug_word(enum on_plug on_plug)
-{
-	static const char *const words[] = {
-#define X(id, word) [id] = word,
-		ON_PLUGS(X)
-#undef X
-	};
-
-	return words[on_plug];
-}
-
 static bool parse_number(const char *value, unsigned long min, unsigned long max, unsigned int *ret_number)
 {
 	unsigned long number;

@@ -36,6 +36,5 @@ struct settings {
 
 int settings_read(const char *file, struct settings *ret_settings, char *error, size_t size);
 bool settings_policy(struct softtape_policy *ret_policy);
-const char *settings_on_plug_word(enum on_plug on_plug);
 
 #endif

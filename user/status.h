@@ -7,7 +7,6 @@
 
 int status_gather(const struct options *options, struct result *result);
 const char *status_word(const struct row *row, const char *never);
-char *metrics_text(const struct result *result);
 void forms_print(enum output_form form, const struct result *result);
 int forms_exit(enum output_form form, int status);
 

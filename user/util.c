@@ -102,17 +102,16 @@ bool address_same_slot(const struct address *a, const struct address *b)
 }
 
 /**
- * util_read_at - read a small file as text
- * @dir_fd:	folder @path is relative to, or AT_FDCWD
+ * util_read - read a small file as text
  * @path:	the file
  * @buf:	terminated on success, without trailing white space
  * @size:	bytes in @buf; a longer file is cut
  *
  * Return: 0 or a negative errno.
  */
-int util_read_at(int dir_fd, const char *path, char *buf, size_t size)
+int util_read(const char *path, char *buf, size_t size)
 {
-	int fd CLEANUP_CLOSE = openat(dir_fd, path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	int fd CLEANUP_CLOSE = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
 	size_t len = 0;
 	ssize_t n;
 
@@ -134,11 +133,6 @@ int util_read_at(int dir_fd, const char *path, char *buf, size_t size)
 		len--;
 	buf[len] = '\0';
 	return 0;
-}
-
-int util_read(const char *path, char *buf, size_t size)
-{
-	return util_read_at(AT_FDCWD, path, buf, size);
 }
 
 /**

@@ -57,7 +57,6 @@ void address_format(const struct address *address, char *buf, size_t size);
 bool address_same_slot(const struct address *a, const struct address *b);
 
 int util_read(const char *path, char *buf, size_t size);
-int util_read_at(int dir_fd, const char *path, char *buf, size_t size);
 int util_link_name(const char *path, char *buf, size_t size);
 void util_clean_utf8(const char *text, char *buf, size_t size);
 void util_copy(char *buf, size_t size, const char *text);

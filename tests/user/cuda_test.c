@@ -34,7 +34,6 @@ static int open_and_print(void)
 	printf("%s %d %s\n", word[result], cuda.simulated, error);
 	if (result == CUDA_OPEN_OK && (!cuda.cuInit || !cuda.cuEventElapsedTime))
 		return 1;
-	cuda_close(&cuda);
 	return 0;
 }
 
