@@ -112,6 +112,13 @@ static bool goes_on(const struct test *t, const struct link *link, uint64_t begi
 	return !cardtest_stopped(t) && link->windows < WINDOWS_MAX && (link->windows < WINDOWS_MIN || !enough);
 }
 
+static void forget_windows(struct link *link)
+{
+	link->windows = 0;
+	link->ms = 0;
+	link->total = 0;
+}
+
 /* After the first window its rate is known. */
 static void fit_window(struct link *link, unsigned int box_ms)
 {
@@ -121,9 +128,7 @@ static void fit_window(struct link *link, unsigned int box_ms)
 	if (bytes < WINDOW_LEAST)
 		bytes = WINDOW_LEAST;
 	link->bytes = bytes < link->most ? bytes : link->most;
-	link->windows = 0;
-	link->ms = 0;
-	link->total = 0;
+	forget_windows(link);
 }
 
 static CUresult check_arrived(struct test *t, const struct link *link)
@@ -235,6 +240,7 @@ static enum selftest_word to_host(struct test *t, struct link *link, unsigned in
 	CUresult code;
 
 	link->bytes = link->most;
+	forget_windows(link);
 	code = restore(t, link);
 	code = code ? code : corrupt_card(t, link);
 	while (!code && (first || goes_on(t, link, begin_ms, box_ms))) {

@@ -203,6 +203,22 @@ static void slow_link_is_degraded(void **state)
 	}
 }
 
+/* As many windows as can be remembered in each direction: a Gen5 x16 slot, or a card with little memory left. */
+static void fast_link_fills_the_windows(void **state)
+{
+	struct selftest_result r;
+
+	(void)state;
+	use_fake("link=50000");
+	r = run(&(struct selftest_request){ .plan = { .patterns = 1, .link_ms = 250 } });
+	print_result("fast link", &r);
+	assert_int_equal(r.word, SELFTEST_PASS);
+	assert_int_equal(r.to_card.windows, 2048);
+	assert_int_equal(r.to_host.windows, 2048);
+	assert_in_range(r.to_host.median, 49000, 51000);
+	assert_in_range(r.d2h_mbs, 49000, 51000);
+}
+
 /* 0.21, 0.84, 0.42, 0.83 and 13.3 GB/s of the design's table. */
 static void link_carries_what_the_table_says(void **state)
 {
@@ -1145,6 +1161,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(sound_card_passes),
 		cmocka_unit_test(nearly_all_free_memory_is_tested),
 		cmocka_unit_test(slow_link_is_degraded),
+		cmocka_unit_test(fast_link_fills_the_windows),
 		cmocka_unit_test(link_carries_what_the_table_says),
 		cmocka_unit_test(wrong_data_is_a_fault),
 		cmocka_unit_test(memory_that_answers_twice_is_named),
