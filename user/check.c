@@ -564,6 +564,6 @@ void check_print(const struct options *options, const struct result *result)
 	(void)options;
 	if (result->note)
 		puts(result->note);
-	else if (!result->quiet && result->nr)
+	else if (!result->quiet)
 		output_verdicts(result);
 }

@@ -177,6 +177,13 @@ static struct libscols_line *add_ports(struct libscols_table *table, const struc
 	return line;
 }
 
+/* Where a command failed, that is told already, and nobody knows what is there. */
+static void tell_none(const struct result *result)
+{
+	if (!result->exit)
+		puts("no mining card");
+}
+
 /**
  * output_list - cards as a table
  * @result:	the cards
@@ -189,7 +196,7 @@ void output_list(const struct result *result, bool tree)
 	size_t i;
 
 	if (!result->nr) {
-		puts("no mining card");
+		tell_none(result);
 		return;
 	}
 
@@ -421,7 +428,7 @@ void output_plan(const struct result *result)
 	size_t i;
 
 	if (!result->nr)
-		puts("no mining card");
+		tell_none(result);
 
 	for (i = 0; i < result->nr; i++) {
 		if (i)
@@ -607,8 +614,6 @@ void output_verdicts(const struct result *result)
 {
 	size_t i;
 
-	if (!result->nr)
-		puts("no mining card");
 	for (i = 0; i < result->nr; i++)
 		print_verdict(&result->row[i]);
 }

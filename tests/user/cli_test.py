@@ -274,6 +274,9 @@ def test_no_device():
     """An address without a device: not testable."""
     answer = run("check", "ffff:ff:1f.7", "--json")
     check(answer.returncode == 3 and document(answer)["findings"][0]["code"] == "card-not-found", answer.stdout)
+    for command in ("list", "plan"):
+        answer = run(command, "ff:1f.7")
+        check(answer.returncode == 3 and answer.stdout == b"" and b"[card-not-found]" in answer.stderr, answer)
 
 
 def test_help():
