@@ -6,6 +6,7 @@
 #include "advice.h"
 #include "apt.h"
 #include "doctor.h"
+#include "output.h"
 #include "selftest.h"
 
 #define NVML_DEADLINE_MS	10000
@@ -140,7 +141,7 @@ static void read_facts(struct doctor *doctor, struct advice_facts *facts, bool *
 
 static void add_text(struct json_object *object, const char *key, const char *text)
 {
-	json_object_object_add(object, key, text && text[0] ? json_object_new_string(text) : NULL);
+	json_object_object_add(object, key, text && text[0] ? output_string(text) : NULL);
 }
 
 static void add_number(struct json_object *object, const char *key, unsigned int number, bool known)

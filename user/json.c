@@ -13,20 +13,17 @@ static void add(struct json_object *object, const char *key, struct json_object 
 }
 
 /* What drivers, kernels and firmware say need not be UTF-8; JSON must be (RFC 8259 8.1). */
-static struct json_object *clean_string(const char *text)
+struct json_object *output_string(const char *text)
 {
-	char *clean CLEANUP_FREE = malloc(strlen(text) + 1);
+	char *clean CLEANUP_FREE = util_clean_copy(text);
 
-	if (!clean)
-		abort();
-	util_clean_utf8(text, clean, strlen(text) + 1);
 	return json_object_new_string(clean);
 }
 
 /* Unknown is null, never a word or a number of its own. */
 static void add_text(struct json_object *object, const char *key, const char *text)
 {
-	add(object, key, text && text[0] && strcmp(text, "unknown") ? clean_string(text) : NULL);
+	add(object, key, text && text[0] && strcmp(text, "unknown") ? output_string(text) : NULL);
 }
 
 static void add_number(struct json_object *object, const char *key, unsigned long long number)
@@ -519,9 +516,9 @@ static struct json_object *messages_array(const struct smbus_host *host)
 	struct json_object *messages = json_object_new_array();
 
 	if (host->busy[0])
-		json_object_array_add(messages, json_object_new_string(host->busy));
+		json_object_array_add(messages, output_string(host->busy));
 	if (host->bios[0])
-		json_object_array_add(messages, json_object_new_string(host->bios));
+		json_object_array_add(messages, output_string(host->bios));
 	return messages;
 }
 

@@ -12,6 +12,7 @@ struct json_object;
 #define SOFTTAPE_VERSION "unknown"
 #endif
 
+struct json_object *output_string(const char *text);
 struct json_object *output_document(const struct result *result);
 void output_json(const struct result *result);
 

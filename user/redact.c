@@ -290,8 +290,10 @@ static bool is_name(enum redact_kind kind)
  */
 void redact_add(struct redact *redact, enum redact_kind kind, const char *value)
 {
-	size_t len = strlen(value);
+	char *clean CLEANUP_FREE = util_clean_copy(value);
+	size_t len = strlen(clean);
 
+	value = clean;
 	if (len < (is_name(kind) ? NAME_MIN : SERIAL_MIN) || is_common(value))
 		return;
 	/* The address of loopback and of what has none. */
@@ -406,12 +408,13 @@ static void redact_line(struct redact *redact, const char *line, FILE *out)
  */
 char *redact_text(struct redact *redact, const char *text)
 {
-	char *rest = strdup(text), *line, *next = rest, *copy = NULL;
+	/* A byte that is no UTF-8 would end what an expression finds: the rest of a name would stay. */
+	char *rest = util_clean_copy(text), *line, *next = rest, *copy = NULL;
 	FILE *out;
 	size_t size;
 
 	out = open_memstream(&copy, &size);
-	if (!rest || !out)
+	if (!out)
 		abort();
 
 	while ((line = strsep(&next, "\n"))) {

@@ -281,7 +281,7 @@ static struct json_object *report_object(const struct report *report, const stru
 	for (i = 0; i < ARRAY_SIZE(left_out); i++)
 		add_left_out(out, left_out[i].what, left_out[i].why);
 
-	json_object_object_add(object, "archive", json_object_new_string(path));
+	json_object_object_add(object, "archive", output_string(path));
 	json_object_object_add(object, "files", files);
 	json_object_object_add(object, "left_out", out);
 	json_object_object_add(object, "contents", json_object_new_string(report->contents));

@@ -197,6 +197,18 @@ void util_clean_utf8(const char *text, char *buf, size_t size)
 	buf[at] = '\0';
 }
 
+/* The same in memory of its own, to be freed. */
+char *util_clean_copy(const char *text)
+{
+	size_t size = strlen(text) + 1;
+	char *copy = malloc(size);
+
+	if (!copy)
+		abort();
+	util_clean_utf8(text, copy, size);
+	return copy;
+}
+
 /* Copies a text, cut where it does not fit. */
 void util_copy(char *buf, size_t size, const char *text)
 {

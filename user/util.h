@@ -59,6 +59,7 @@ bool address_same_slot(const struct address *a, const struct address *b);
 int util_read(const char *path, char *buf, size_t size);
 int util_link_name(const char *path, char *buf, size_t size);
 void util_clean_utf8(const char *text, char *buf, size_t size);
+char *util_clean_copy(const char *text);
 void util_copy(char *buf, size_t size, const char *text);
 void *util_grow(void *array, size_t nr, size_t *room, size_t size);
 long long util_now_ms(void);

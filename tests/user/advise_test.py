@@ -48,6 +48,15 @@ def test_healthy():
     check("the driver is simulated" in text.splitlines()[0] and "download.pytorch.org/whl/cu126" in text, text)
 
 
+def test_not_utf8():
+    """A version that is no UTF-8 leaves the document JSON."""
+    host = hosts.Host(WORK / "host", "healthy")
+    file = host.root / "usr/lib/python3/dist-packages/torch/version.py"
+    file.parent.mkdir(parents=True)
+    file.write_bytes(b"__version__ = '2.4.0+cu118\xff'\ncuda = '11.8'\n")
+    check(items(document(on_host(host, "advise", "--json")), "pytorch", "fits", "PyTorch 2.4.0+cu118? in /usr/lib"), "text")
+
+
 def test_text_says_all():
     """Every sentence, command and way back of the document is in the text, words wrapped."""
     host, found = advice("mining-six")

@@ -2,6 +2,7 @@
 /* What is hidden from a report, each spelling, and what must stay readable. */
 #include "test.h"
 
+#include <locale.h>
 #include <stdlib.h>
 
 #include "redact.h"
@@ -166,6 +167,23 @@ static void test_tokens(void **state)
 }
 
 /* A name that is also a token's word does not eat tokens. */
+/* Names of an older age: a byte that is no UTF-8 neither ends what is to be hidden nor gets into a JSON document. */
+static void test_not_utf8(void **state)
+{
+	struct redact *redact;
+	char *text;
+
+	(void)state;
+	assert_non_null(setlocale(LC_CTYPE, "C.UTF-8"));
+	redact = redact_new();
+	redact_add(redact, REDACT_USER, "J\xf6rg");
+	text = redact_text(redact, "/data/K\xf6ln/customer.txt of J\xf6rg, password=x\xff\xfey \xae\n");
+	setlocale(LC_CTYPE, "C");
+	assert_string_equal(text, "[path-1] of [user-1], password=[secret-1] ?\n");
+	free(text);
+	redact_free(redact);
+}
+
 static void test_token_word(void **state)
 {
 	struct redact *redact = redact_new();
@@ -185,6 +203,7 @@ int main(void)
 		cmocka_unit_test(test_rows),
 		cmocka_unit_test(test_common),
 		cmocka_unit_test(test_tokens),
+		cmocka_unit_test(test_not_utf8),
 		cmocka_unit_test(test_token_word),
 	};
 

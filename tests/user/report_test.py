@@ -280,6 +280,20 @@ def test_never_overwrites():
     check(not list(TEMP.iterdir()), list(TEMP.iterdir()))
 
 
+def test_not_utf8():
+    """A board's name and a file's that are no UTF-8 leave the document JSON and the archive text."""
+    board, path = pathlib.Path(f"{ROOT}/sys/class/dmi/id/board_name"), bytes(WORK / "older") + b"\xff.tar"
+    name = board.read_bytes()
+    board.write_bytes(b"Board\xae X\n")
+    # Not through umockdev-run, which takes no such word.
+    answer = subprocess.run([PROGRAM, "report", "--json", "--to", path], capture_output=True, check=False,
+                            env={**os.environ, "LC_ALL": "C.UTF-8", "SOFTTAPE_ROOT": str(ROOT)})
+    board.write_bytes(name)
+    found = document(answer)["report"]
+    check("Board? X" in found["markdown"] and found["archive"].endswith("older?.tar"), found)
+    check("board: Board? X" in members(os.fsdecode(path))["system.txt"], "archive")
+
+
 def test_default_place():
     """Without --to it lies in the current folder, once."""
     folder = WORK / "here"
