@@ -57,9 +57,10 @@ def check(condition, message):
 
 
 def main(tests):
-    """Runs functions in order; the exit status says whether all passed."""
+    """Runs functions in order; the exit status says whether all passed. SHARE=2/3 takes every third of them, from the second on."""
+    part, parts = map(int, os.environ.get("SHARE", "1/1").split("/"))
     failed = 0
-    for test in tests:
+    for test in tests[part - 1::parts]:
         name, start, word, reason = test.__name__.removeprefix("test_"), time.monotonic(), "ok", ""
         try:
             test()
