@@ -7,70 +7,49 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
-#define TEMPERATURE_GPU		0	/* nvmlTemperatureSensors_t */
-#define THRESHOLD_SLOWDOWN	1	/* nvmlTemperatureThresholds_t */
-#define CLOCK_GRAPHICS		0	/* nvmlClockType_t */
 #define REAP_LOOK_MS		20
 
-typedef const void *nvml_device;
-
-/* X(name as exported, member, arguments); all but the first three may be missing. */
-#define CALLS(X)											\
-	X("nvmlInit_v2",				init,		(void))				\
-	X("nvmlShutdown",				shutdown,	(void))				\
-	X("nvmlDeviceGetHandleByPciBusId_v2",		by_bus,		(const char *, nvml_device *))	\
-	X("nvmlDeviceGetTemperature",			temperature,	(nvml_device, int, unsigned int *)) \
-	X("nvmlDeviceGetTemperatureThreshold",		threshold,	(nvml_device, int, unsigned int *)) \
-	X("nvmlDeviceGetFanSpeed",			fan,		(nvml_device, unsigned int *))	\
-	X("nvmlDeviceGetPowerManagementLimit",		limit,		(nvml_device, unsigned int *))	\
-	X("nvmlDeviceGetPowerManagementDefaultLimit",	default_limit,	(nvml_device, unsigned int *))	\
-	X("nvmlDeviceGetPowerManagementLimitConstraints", constraints,	(nvml_device, unsigned int *, unsigned int *)) \
-	X("nvmlDeviceGetPowerUsage",			usage,		(nvml_device, unsigned int *))	\
-	X("nvmlDeviceGetMaxClockInfo",			max_clock,	(nvml_device, int, unsigned int *)) \
-	X("nvmlDeviceGetMemoryInfo",			memory,		(nvml_device, unsigned long long *)) \
-	X("nvmlDeviceGetVbiosVersion",			vbios,		(nvml_device, char *, unsigned int)) \
-	X("nvmlDeviceGetGpcClkVfOffset",		offset,		(nvml_device, int *))
-
-struct calls {
-#define X(name, member, arguments) int (*member)arguments;
-	CALLS(X)
-#undef X
-	bool locks_clocks;
-	bool sets_fan;
-	bool sets_offset;
-	bool simulated;
-};
-
-static void *library_open(struct calls *calls)
+/**
+ * nvml_open - load the library into this process, which may hang or die of it from then on
+ * @ret_calls:	filled on success
+ *
+ * Return: false when there is no library, or one without the calls that everything else needs.
+ */
+bool nvml_open(struct nvml_calls *ret_calls)
 {
 	void *library = dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
+	struct nvml_calls calls;
 
 	if (!library)
-		return NULL;
+		return false;
 
-#define X(name, member, arguments) *(void **)&calls->member = dlsym(library, name);
-	CALLS(X)
+#define X(name, member, arguments) *(void **)&calls.member = dlsym(library, name);
+	NVML_CALLS(X)
 #undef X
-	calls->locks_clocks = dlsym(library, "nvmlDeviceSetGpuLockedClocks");
-	calls->sets_fan = dlsym(library, "nvmlDeviceSetFanSpeed_v2");
-	calls->sets_offset = dlsym(library, "nvmlDeviceSetGpcClkVfOffset");
-	calls->simulated = dlsym(library, "softtape_simulated");
-	if (calls->init && calls->shutdown && calls->by_bus)
-		return library;
+	if (!calls.init || !calls.by_bus) {
+		dlclose(library);
+		return false;
+	}
 
-	dlclose(library);
-	return NULL;
+	calls.locks_clocks = dlsym(library, "nvmlDeviceSetGpuLockedClocks");
+	calls.sets_fan = dlsym(library, "nvmlDeviceSetFanSpeed_v2");
+	calls.sets_offset = dlsym(library, "nvmlDeviceSetGpcClkVfOffset");
+	calls.simulated = dlsym(library, "softtape_simulated");
+	*ret_calls = calls;
+	return true;
 }
 
 /* Each answer counts when the call is there and returns 0 (NVML_SUCCESS). */
-static void ask_power(const struct calls *calls, nvml_device device, struct nvml_card *card)
+static void ask_power(const struct nvml_calls *calls, nvml_device device, struct nvml_card *card)
 {
 	unsigned int min, max, value;
 
@@ -78,7 +57,7 @@ static void ask_power(const struct calls *calls, nvml_device device, struct nvml
 		card->limit_mw = value;
 	if (calls->default_limit && !calls->default_limit(device, &value))
 		card->default_mw = value;
-	if (calls->usage && !calls->usage(device, &value))
+	if (calls->power && !calls->power(device, &value))
 		card->draw_mw = value;
 	if (!calls->constraints || calls->constraints(device, &min, &max))
 		return;
@@ -86,7 +65,7 @@ static void ask_power(const struct calls *calls, nvml_device device, struct nvml
 	card->max_mw = max;
 }
 
-static void ask_card(const struct calls *calls, struct nvml_card *card)
+static void ask_card(const struct nvml_calls *calls, struct nvml_card *card)
 {
 	unsigned long long memory[3];	/* nvmlMemory_t: total, free, used in bytes */
 	nvml_device device;
@@ -99,15 +78,15 @@ static void ask_card(const struct calls *calls, struct nvml_card *card)
 	card->known = true;
 	card->locks_clocks = calls->locks_clocks;
 	card->sets_fan = calls->sets_fan;
-	if (calls->temperature && !calls->temperature(device, TEMPERATURE_GPU, &value))
+	if (calls->temperature && !calls->temperature(device, NVML_SENSOR_GPU, &value))
 		card->celsius = value;
-	if (calls->threshold && !calls->threshold(device, THRESHOLD_SLOWDOWN, &value))
+	if (calls->threshold && !calls->threshold(device, NVML_THRESHOLD_SLOWDOWN, &value))
 		card->slow_celsius = value;
 	card->has_fan = calls->fan && !calls->fan(device, &value);
 	if (card->has_fan)
 		card->fan_percent = value;
 	ask_power(calls, device, card);
-	if (calls->max_clock && !calls->max_clock(device, CLOCK_GRAPHICS, &value))
+	if (calls->max_clock && !calls->max_clock(device, NVML_CLOCK_GRAPHICS, &value))
 		card->max_mhz = value;
 	if (calls->memory && !calls->memory(device, memory))
 		card->memory_mib = (unsigned int)(memory[0] >> 20);
@@ -116,19 +95,31 @@ static void ask_card(const struct calls *calls, struct nvml_card *card)
 		card->vbios[0] = '\0';
 }
 
+/* One that hangs in the driver cannot be killed: a reader of our output must not wait for it. */
+static void drop_descriptors(void)
+{
+	int fd, null_fd = open("/dev/null", O_RDWR);
+
+	for (fd = 0; fd <= 2; fd++)
+		dup2(null_fd, fd);
+	close_range(3, ~0U, 0);
+}
+
 static _Noreturn void child(struct nvml *shared)
 {
-	struct calls calls = { 0 };
+	struct nvml_calls calls;
 	size_t i;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (!library_open(&calls) || calls.init())
+	drop_descriptors();
+	if (!nvml_open(&calls) || calls.init())
 		_exit(EXIT_FAILURE);
 
 	shared->simulated = calls.simulated;
 	for (i = 0; i < shared->nr; i++)
 		ask_card(&calls, &shared->card[i]);
-	calls.shutdown();
+	if (calls.shutdown)
+		calls.shutdown();
 	_exit(EXIT_SUCCESS);
 }
 

@@ -5,7 +5,6 @@
  */
 #include "telemetry.h"
 
-#include <dlfcn.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -14,6 +13,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "nvml.h"
+
 #define TELEMETRY_MAGIC		0x73667465
 
 /* A process that does not stop within this is killed, and not waited for any longer than that again. */
@@ -21,11 +22,6 @@
 
 /* Tries to read a set of values that nobody is writing just then. */
 #define READ_TRIES		1000
-
-/* nvmlTemperatureSensors_t and nvmlClockType_t. */
-#define SENSOR_GPU		0
-#define CLOCK_SM		1
-#define CLOCK_MEM		2
 
 /**
  * struct telemetry_page - shared with the child
@@ -43,25 +39,6 @@ struct telemetry_page {
 	_Atomic uint32_t stop;
 	_Atomic uint32_t turn;
 	struct telemetry data;
-};
-
-typedef const void *nvml_device;
-
-/* X(name as exported, member, arguments); only the first two must be there. Present since 390 at the latest. */
-#define CALLS(X)											\
-	X("nvmlInit_v2",				init,		(void))				\
-	X("nvmlDeviceGetHandleByPciBusId_v2",		by_bus,		(const char *, nvml_device *))	\
-	X("nvmlDeviceGetTemperature",			temperature,	(nvml_device, int, unsigned int *)) \
-	X("nvmlDeviceGetPowerUsage",			power,		(nvml_device, unsigned int *))	\
-	X("nvmlDeviceGetFanSpeed",			fan,		(nvml_device, unsigned int *))	\
-	X("nvmlDeviceGetClockInfo",			clock,		(nvml_device, int, unsigned int *)) \
-	X("nvmlDeviceGetCurrentClocksThrottleReasons",	throttle,	(nvml_device, unsigned long long *)) \
-	X("nvmlDeviceGetPcieReplayCounter",		replays,	(nvml_device, unsigned int *))
-
-struct calls {
-#define X(name, member, arguments) int (*member)arguments;
-	CALLS(X)
-#undef X
 };
 
 const char *telemetry_channel_word(enum telemetry_channel channel)
@@ -150,18 +127,6 @@ void telemetry_stop(struct telemetry_watch *watch, struct telemetry *ret)
 
 /* ---- the child ---- */
 
-static bool find_calls(void *library, struct calls *calls)
-{
-	void *found;
-
-#define X(name, member, arguments)				\
-	found = dlsym(library, name);				\
-	memcpy(&calls->member, &found, sizeof(found));
-	CALLS(X)
-#undef X
-	return calls->init && calls->by_bus;
-}
-
 /* @value holds an answer when @code says so. */
 static void take(struct telemetry_range *range, int code, const unsigned int *value)
 {
@@ -177,21 +142,21 @@ static void take(struct telemetry_range *range, int code, const unsigned int *va
 }
 
 /* All questions of a round first, so that the page is not half written while the library thinks. */
-static void ask(const struct calls *calls, nvml_device device, struct telemetry *data)
+static void ask(const struct nvml_calls *calls, nvml_device device, struct telemetry *data)
 {
 	unsigned long long reasons = 0;
 	unsigned int value = 0;
 
 	if (calls->temperature)
-		take(&data->range[TELEMETRY_TEMPERATURE], calls->temperature(device, SENSOR_GPU, &value), &value);
+		take(&data->range[TELEMETRY_TEMPERATURE], calls->temperature(device, NVML_SENSOR_GPU, &value), &value);
 	if (calls->power)
 		take(&data->range[TELEMETRY_POWER], calls->power(device, &value), &value);
 	if (calls->fan)
 		take(&data->range[TELEMETRY_FAN], calls->fan(device, &value), &value);
 	if (calls->clock)
-		take(&data->range[TELEMETRY_SM_CLOCK], calls->clock(device, CLOCK_SM, &value), &value);
+		take(&data->range[TELEMETRY_SM_CLOCK], calls->clock(device, NVML_CLOCK_SM, &value), &value);
 	if (calls->clock)
-		take(&data->range[TELEMETRY_MEMORY_CLOCK], calls->clock(device, CLOCK_MEM, &value), &value);
+		take(&data->range[TELEMETRY_MEMORY_CLOCK], calls->clock(device, NVML_CLOCK_MEM, &value), &value);
 	if (calls->throttle && !calls->throttle(device, &reasons)) {
 		data->throttle_known = true;
 		data->throttle |= reasons;
@@ -243,16 +208,15 @@ static void wait_ms(struct telemetry_page *page, unsigned int ms)
 
 static int measure(struct telemetry_page *page)
 {
-	void *library = dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
 	struct telemetry data = { 0 };
-	struct calls calls = { 0 };
+	struct nvml_calls calls;
 	nvml_device device;
 	time_t start = time(NULL);
 	bool last;
 
-	if (!library || !find_calls(library, &calls) || calls.init() || calls.by_bus(page->bdf, &device))
+	if (!nvml_open(&calls) || calls.init() || calls.by_bus(page->bdf, &device))
 		return 1;
-	data.simulated = dlsym(library, "softtape_simulated") != NULL;
+	data.simulated = calls.simulated;
 	/* The last round begins after the test has ended, so that what counts up is seen to its end. */
 	do {
 		last = atomic_load(&page->stop);

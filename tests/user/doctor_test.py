@@ -1,12 +1,14 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only
 """The command doctor on hosts made from text, and the documents made from the table of findings."""
+import json
 import os
 import pathlib
 import re
 import shutil
 import subprocess
 import tempfile
+import time
 
 import hosts
 from hosts import on_host
@@ -100,6 +102,34 @@ def test_xids():
     host = hosts.Host(WORK / "host", "bridge-states")
     said = [f["evidence"] for f in document(on_host(host, "doctor", "--json"))["findings"] if f["code"] == "xid-card"]
     check(len(said) == 1 and said[0].startswith("Xid 62, 6, 3 times; last: "), said)
+
+
+def children(pid):
+    """Processes that this one has started."""
+    found = []
+    for path in pathlib.Path("/proc").glob("[0-9]*/stat"):
+        try:
+            words = path.read_text(encoding="utf-8").rpartition(")")[2].split()
+        except OSError:
+            continue
+        found += [path.parent] if int(words[1]) == pid else []
+    return found
+
+
+def test_nvml_hangs():
+    """An NVML that never answers costs seconds and is told; the process that asks it holds nobody's output."""
+    host = hosts.Host(WORK / "host", "healthy")
+    env = {**os.environ, **hosts.surroundings(host), "LC_ALL": "C.UTF-8", "SOFTTAPE_FAKE": "nvmlInit_v2=hang"}
+    start = time.monotonic()
+    with subprocess.Popen([PROGRAM, "doctor", "--json"], stdout=subprocess.PIPE, env=env) as process:
+        asking = []
+        while not asking and time.monotonic() - start < 30:
+            asking = [path for path in children(process.pid) if "libnvidia-ml" in (path / "maps").read_text(encoding="utf-8")]
+        held = {os.readlink(path) for path in (asking[0] / "fd").iterdir()}
+        output, _ = process.communicate(timeout=30)
+    found = {f["code"]: f["evidence"] for f in json.loads(output)["findings"]}
+    check(held == {"/dev/null"}, held)
+    check("temperatures and fans (NVML: no answer)" in found.get("not-seen", "") and time.monotonic() - start < 20, found)
 
 
 def test_two_alike():
