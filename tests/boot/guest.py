@@ -218,10 +218,8 @@ def reset(vm):
     """Between two scenarios of one guest: no card, module fresh with defaults, no state, no driver."""
     for port in vm.ports:
         vm.unplug(port.number)
+    unload(vm, "fakehost", "nvidia_uvm", "nvidia", "vfio_pci", "softtape")
     vm.ok("""
-        for m in fakehost nvidia_uvm nvidia vfio_pci softtape; do
-            ! grep -q "^$m " /proc/modules || rmmod $m || exit 1
-        done
         if [ -d /run/hidden ]; then
             cp -a /run/hidden/. / && rm -r /run/hidden && ldconfig && depmod || exit 1
             restart=y

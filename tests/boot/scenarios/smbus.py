@@ -79,11 +79,7 @@ def reset(vm):
     """Between two scenarios: no card, no module of ours, no controller's driver and so no client."""
     for port in vm.ports:
         vm.unplug(port.number)
-    vm.ok("""
-        for m in softtape sensor i2c_stub i2c_i801 i2c_smbus; do
-            ! grep -q "^$m " /proc/modules || rmmod $m || exit 1
-        done
-    """)
+    guest.unload(vm, "softtape", "sensor", "i2c_stub", "i2c_i801", "i2c_smbus")
 
 
 smbus = functools.partial(scenario, machine=machine, reset=reset)
