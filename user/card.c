@@ -462,9 +462,14 @@ static bool dump_card(const struct softtape_policy *policy, const struct dump *d
 	return true;
 }
 
+/* A card of a list that is to be sorted without moving it. */
+struct place {
+	struct card *card;
+};
+
 static int by_place(const void *a, const void *b)
 {
-	const struct card *x = *(struct card *const *)a, *y = *(struct card *const *)b;
+	const struct card *x = ((const struct place *)a)->card, *y = ((const struct place *)b)->card;
 	int order = strcmp(x->bdf, y->bdf);
 
 	return order ? order : (x->line > y->line) - (x->line < y->line);
@@ -473,23 +478,25 @@ static int by_place(const void *a, const void *b)
 /* Several machines in one text are welcome; which card is which must be told then. */
 static void tell_repeated(struct card_list *list, struct finding_list *findings)
 {
-	struct card **order = calloc(list->nr + 1, sizeof(*order));
+	struct place *order = calloc(list->nr + 1, sizeof(*order));
+	const char *bdf;
 	size_t i, n;
 
 	if (!order)
 		abort();
 	for (i = 0; i < list->nr; i++)
-		order[i] = &list->item[i];
+		order[i].card = &list->item[i];
 	qsort(order, list->nr, sizeof(*order), by_place);
 
 	for (i = 0; i < list->nr; i += n) {
-		for (n = 1; i + n < list->nr && !strcmp(order[i + n]->bdf, order[i]->bdf); n++)
-			order[i + n]->again = true;
+		bdf = order[i].card->bdf;
+		for (n = 1; i + n < list->nr && !strcmp(order[i + n].card->bdf, bdf); n++)
+			order[i + n].card->again = true;
 		if (n == 1)
 			continue;
-		order[i]->again = true;
-		finding_add(findings, FINDING_DUMP_AGAIN, order[i]->bdf, "%zu cards, the first two in lines %lu and %lu", n,
-			    order[i]->line, order[i + 1]->line);
+		order[i].card->again = true;
+		finding_add(findings, FINDING_DUMP_AGAIN, bdf, "%zu cards, the first two in lines %lu and %lu", n,
+			    order[i].card->line, order[i + 1].card->line);
 	}
 	free(order);
 }
