@@ -272,6 +272,45 @@ static bool is_loaded_after_driver(void)
 	return own && driver && own < driver;
 }
 
+static const struct {
+	unsigned int major;
+	unsigned int minor;
+} tested[] = {
+#define KERNEL(major, minor) { major, minor },
+#include "tested_kernels.h"
+#undef KERNEL
+};
+
+/* A kernel of a series that nobody has tried is no fault, but the first thing to know when something else is. */
+static void check_tested(struct doctor *doctor)
+{
+	unsigned int major, minor;
+	char list[128] = "";
+	size_t i, len;
+
+	if (sscanf(doctor->stack.release, "%u.%u", &major, &minor) != 2)
+		return;
+
+	for (i = 0; i < ARRAY_SIZE(tested); i++) {
+		if (tested[i].major == major && tested[i].minor == minor)
+			return;
+		len = strlen(list);
+		snprintf(list + len, sizeof(list) - len, "%s%u.%u", len ? ", " : "", tested[i].major, tested[i].minor);
+	}
+	finding_add(&doctor->result->findings, FINDING_KERNEL, NULL, "%s runs here, tried were %s", doctor->stack.release, list);
+}
+
+/* What the build of every module says on a host without the kernel's debug information; people take it for an error. */
+static void check_build_log(struct doctor *doctor)
+{
+	char path[HOST_PATH_MAX], *text CLEANUP_FREE = NULL;
+
+	first_match(DKMS_DIR "/softtape/*/*/*/log/make.log", path, sizeof(path));
+	text = path[0] ? host_read_all(path, FILE_MAX_BYTES) : NULL;
+	if (text && strstr(text, "Skipping BTF generation"))
+		finding_add(&doctor->result->findings, FINDING_HARMLESS, NULL, "%s: Skipping BTF generation", path);
+}
+
 static void check_softtape(struct doctor *doctor)
 {
 	struct finding_list *findings = &doctor->result->findings;
@@ -305,6 +344,10 @@ static void check_softtape(struct doctor *doctor)
 	if (installed)
 		check_signature(doctor, &file, loaded);
 	check_initramfs(doctor, &file);
+	if (installed || loaded) {
+		check_tested(doctor);
+		check_build_log(doctor);
+	}
 	if (loaded && is_loaded_after_driver())
 		finding_add(findings, FINDING_LATE, NULL, "/proc/modules lists softtape above nvidia");
 }

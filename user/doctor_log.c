@@ -51,6 +51,8 @@ static const struct {
 	{ "power state from D3cold to D0", FINDING_D3COLD_STUCK },
 	{ "fallen off the bus", FINDING_XID_BUS },
 	{ "Out of memory: Killed process", FINDING_HOST_MEMORY },
+	{ "softtape: loading out-of-tree module taints kernel", FINDING_HARMLESS },
+	{ "softtape: module verification failed", FINDING_HARMLESS },
 };
 
 /* The listed card that a line is about: its own address, or its port's. NULL = somebody else's. */

@@ -814,6 +814,32 @@ static const struct finding_info table[] = {
 			"不需要上限就不用管；否则重启，那时 softtape 会先加载。",
 		},
 	},
+	[FINDING_KERNEL] = {
+		.severity = FINDING_INFO, .action = "none",
+		.title = "softtape was not tried on this series of kernels",
+		.cause = "The module builds by what a kernel offers, not by its number; nothing is known against this one.",
+		.remedy = "Nothing to do if the cards' state is applied or unchanged. A report, good or bad, helps others.",
+		.command = "softtape list; sudo softtape report",
+		.zh = {
+			"softtape 没有在这个系列的内核上试过",
+			"模块按内核提供的功能编译，不看版本号；没有已知的问题。",
+			"如果卡的状态是 applied 或 unchanged，无需处理。无论好坏，报告都能帮助别人。",
+		},
+	},
+	[FINDING_HARMLESS] = {
+		.severity = FINDING_INFO, .action = "none",
+		.title = "the build or the kernel log has lines that look bad and are not",
+		.cause = "'Skipping BTF generation' says that the kernel's debug information is not installed; 'taints kernel' that the "
+			"module is not part of the kernel, or not signed. Every module built by DKMS has them.",
+		.remedy = "Nothing to do. With Secure Boot a refused module has a finding of its own.",
+		.command = "cat /proc/sys/kernel/tainted",
+		.zh = {
+			"编译或内核日志中有看似糟糕其实无害的行",
+			"“Skipping BTF generation”表示没有安装内核的调试信息；“taints kernel”表示模块不属于内核本身，或没有签名。"
+			"每个由 DKMS 编译的模块都有这些行。",
+			"无需处理。Secure Boot 拒绝的模块另有说明。",
+		},
+	},
 	[FINDING_BOOT_FILES] = {
 		.severity = FINDING_WARNING, .action = "install",
 		.title = "softtape is not set up to start at boot",

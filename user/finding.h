@@ -70,6 +70,8 @@
 	X(FINDING_VERSIONS,		"versions-differ")	\
 	X(FINDING_INITRAMFS,		"initramfs-stale")	\
 	X(FINDING_LATE,			"softtape-late")	\
+	X(FINDING_KERNEL,		"kernel-untested")	\
+	X(FINDING_HARMLESS,		"harmless-lines")	\
 	X(FINDING_BOOT_FILES,		"boot-files-missing")	\
 	X(FINDING_BRANCH_OLD,		"branch-too-old")	\
 	X(FINDING_MIXED,		"no-common-driver")	\
