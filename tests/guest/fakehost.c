@@ -239,8 +239,8 @@ static DEFINE_RAW_SPINLOCK(lock);
 static struct hardware {
 	struct slot slot[FAKEHOST_SLOTS];
 	struct fn root, up;	/* with a switch only */
-	u8 image[FAKEHOST_SPACE];
-	size_t image_size;
+	u8 image[FAKEHOST_SPACE], port_image[FAKEHOST_SPACE];
+	size_t image_size, port_image_size;
 	struct fakehost_access record[RECORD_SIZE];
 	unsigned int nr_recorded, nr_lost;
 } *hw;
@@ -344,8 +344,64 @@ static void reset_from_table(struct fn *fn)
 	}
 }
 
+static void forget(struct fn *fn)
+{
+	memset(fn->space, 0, sizeof(fn->space));
+	memset(fn->rw, 0, sizeof(fn->rw));
+	memset(fn->w1c, 0, sizeof(fn->w1c));
+	fn->exp = 0;
+	fn->l1ss = 0;
+	fn->image = false;
+}
+
+/* Masks for a dump, which gives values only: what the known registers allow. Any bytes may come. */
+static void reset_from_image(struct fn *fn, const u8 *image, size_t size)
+{
+	const struct reg *reg;
+	int pos, i;
+
+	fn->image = true;
+	memcpy(fn->space, image, size);
+	for (reg = fn->regs; reg->name; reg++) {
+		if (reg->off >= PCI_STD_HEADER_SIZEOF)
+			continue;
+		put(fn->rw, reg->off, reg->width, reg->rw);
+		put(fn->w1c, reg->off, reg->width, reg->w1c);
+	}
+	for (i = 0; i < 6 && !is_port(fn); i++)
+		put(fn->rw, PCI_BASE_ADDRESS_0 + i * 4, 4,
+		    fn->space[PCI_BASE_ADDRESS_0 + i * 4] & PCI_BASE_ADDRESS_SPACE_IO ? ~0xffu : ~(SZ_64K - 1u));
+
+	pos = fn->space[PCI_CAPABILITY_LIST] & ~3;
+	for (i = 0; i < 48 && pos >= 0x40; i++, pos = fn->space[pos + 1] & ~3) {
+		if (fn->space[pos] == PCI_CAP_ID_PM && pos <= 0xf8)
+			put(fn->rw, pos + PCI_PM_CTRL, 2, PCI_PM_CTRL_STATE_MASK);
+		if (fn->space[pos] == PCI_CAP_ID_EXP && pos <= 0x100 - 0x3c && !fn->exp) {
+			fn->exp = pos;
+			put(fn->rw, pos + PCI_EXP_DEVCTL, 2, 0x7fff);
+			if (is_port(fn))
+				put(fn->w1c, pos + PCI_EXP_LNKSTA, 2, PCI_EXP_LNKSTA_LBMS | PCI_EXP_LNKSTA_LABS);
+		}
+	}
+
+	pos = 0x100;
+	for (i = 0; i < 960 && pos >= 0x100 && pos <= FAKEHOST_SPACE - 16; i++) {
+		u32 header = get(fn->space, pos, 4);
+
+		if ((header & 0xffff) == PCI_EXT_CAP_ID_L1SS && !fn->l1ss)
+			fn->l1ss = pos;
+		pos = header >> 20 & ~3;
+	}
+}
+
 static void reset_port(struct fn *fn, unsigned int number)
 {
+	forget(fn);
+	if (hw->port_image_size && fn == &hw->slot[0].port) {
+		reset_from_image(fn, hw->port_image, hw->port_image_size);
+		return;
+	}
+
 	reset_from_table(fn);
 	if (fn->type == PCI_EXP_TYPE_UPSTREAM || !fakehost_knobs.hotplug)
 		return;
@@ -375,39 +431,6 @@ static void reset_function(struct fn *fn, unsigned int number)
 	}
 }
 
-/* Masks for a dump, which gives values only: what the known registers allow. Any bytes may come. */
-static void reset_from_image(struct fn *fn)
-{
-	int pos, i;
-
-	memcpy(fn->space, hw->image, hw->image_size);
-	put(fn->rw, PCI_COMMAND, 2, 0x0547);
-	put(fn->rw, PCI_CACHE_LINE_SIZE, 2, 0xffff);
-	put(fn->rw, PCI_INTERRUPT_LINE, 1, 0xff);
-	for (i = 0; i < 6; i++)
-		put(fn->rw, PCI_BASE_ADDRESS_0 + i * 4, 4,
-		    fn->space[PCI_BASE_ADDRESS_0 + i * 4] & PCI_BASE_ADDRESS_SPACE_IO ? ~0xffu : ~(SZ_64K - 1u));
-
-	pos = fn->space[PCI_CAPABILITY_LIST] & ~3;
-	for (i = 0; i < 48 && pos >= 0x40; i++, pos = fn->space[pos + 1] & ~3) {
-		if (fn->space[pos] == PCI_CAP_ID_PM && pos <= 0xf8)
-			put(fn->rw, pos + PCI_PM_CTRL, 2, PCI_PM_CTRL_STATE_MASK);
-		if (fn->space[pos] == PCI_CAP_ID_EXP && pos <= 0x100 - 0x3c && !fn->exp) {
-			fn->exp = pos;
-			put(fn->rw, pos + PCI_EXP_DEVCTL, 2, 0x7fff);
-		}
-	}
-
-	pos = 0x100;
-	for (i = 0; i < 960 && pos >= 0x100 && pos <= FAKEHOST_SPACE - 16; i++) {
-		u32 header = get(fn->space, pos, 4);
-
-		if ((header & 0xffff) == PCI_EXT_CAP_ID_L1SS && !fn->l1ss)
-			fn->l1ss = pos;
-		pos = header >> 20 & ~3;
-	}
-}
-
 static void power_on(struct slot *slot)
 {
 	unsigned int i;
@@ -416,14 +439,9 @@ static void power_on(struct slot *slot)
 	for (i = 0; i < slot->nr_fn; i++) {
 		struct fn *fn = &slot->ep[i];
 
-		memset(fn->space, 0, sizeof(fn->space));
-		memset(fn->rw, 0, sizeof(fn->rw));
-		memset(fn->w1c, 0, sizeof(fn->w1c));
-		fn->exp = 0;
-		fn->l1ss = 0;
-		fn->image = hw->image_size && slot == hw->slot;
-		if (fn->image)
-			reset_from_image(fn);
+		forget(fn);
+		if (hw->image_size && slot == hw->slot)
+			reset_from_image(fn, hw->image, hw->image_size);
 		else
 			reset_function(fn, i);
 	}
@@ -732,6 +750,28 @@ void fakehost_set_image(const void *image, size_t size)
 }
 EXPORT_SYMBOL_GPL(fakehost_set_image);
 
+/**
+ * fakehost_set_port_image - what the port of slot 0 is made of from now on; only while the kernel has no device for it
+ * @image:	configuration space
+ * @size:	bytes, up to FAKEHOST_SPACE; 0 = the built-in port
+ *
+ * The card is powered on anew. Speed and width of the link stay those of struct fakehost_knobs.
+ */
+void fakehost_set_port_image(const void *image, size_t size)
+{
+	struct slot *slot = &hw->slot[0];
+	unsigned long flags;
+
+	raw_spin_lock_irqsave(&lock, flags);
+	hw->port_image_size = min_t(size_t, size, FAKEHOST_SPACE);
+	memcpy(hw->port_image, image, hw->port_image_size);
+	reset_port(&slot->port, 0);
+	slot->link_up = false;
+	link_trained(slot);
+	raw_spin_unlock_irqrestore(&lock, flags);
+}
+EXPORT_SYMBOL_GPL(fakehost_set_port_image);
+
 static int present_set(const char *text, const struct kernel_param *kp)
 {
 	unsigned int slots;
@@ -844,7 +884,7 @@ static const struct file_operations log_fops = {
 	.release = single_release,
 };
 
-/* One write is one image; a single byte goes back to the built-in card. */
+/* One write is one image; a single byte goes back to what is built in. The port's file has data, the card's none. */
 static ssize_t image_write(struct file *file, const char __user *buf, size_t count, loff_t *pos)
 {
 	size_t size = min_t(size_t, count, FAKEHOST_SPACE);
@@ -856,6 +896,8 @@ static ssize_t image_write(struct file *file, const char __user *buf, size_t cou
 
 	if (copy_from_user(image, buf, size))
 		ret = -EFAULT;
+	else if (file->private_data)
+		fakehost_set_port_image(image, size > 1 ? size : 0);
 	else
 		fakehost_set_image(image, size > 1 ? size : 0);
 	vfree(image);
@@ -1030,6 +1072,7 @@ int fakehost_start(void)
 	debugfs = debugfs_create_dir("fakehost", NULL);
 	debugfs_create_file("log", 0600, debugfs, NULL, &log_fops);
 	debugfs_create_file("image", 0200, debugfs, NULL, &image_fops);
+	debugfs_create_file("port_image", 0200, debugfs, hw, &image_fops);
 	return 0;
 
 err_release_window:

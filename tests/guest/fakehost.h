@@ -116,6 +116,7 @@ void fakehost_stop(void);
 void fakehost_set_present(unsigned int slots);
 void fakehost_lose_link(unsigned int slot);
 void fakehost_set_image(const void *image, size_t size);
+void fakehost_set_port_image(const void *image, size_t size);
 struct pci_dev *fakehost_card(unsigned int slot, unsigned int function);
 struct pci_dev *fakehost_port(unsigned int slot);
 u32 fakehost_peek(unsigned int slot, bool port, const char *reg);

@@ -5,6 +5,7 @@ In order, as each starts where the one before has left the guest; suspend comes 
 slots do not answer after it). `cards` in a name: through QEMU's ACPI slot and emulated card; the others on the simulated
 host bridge.
 """
+import cases
 import guest
 from vm import CASES, Boot, expect
 
@@ -177,6 +178,13 @@ def switch(vm):
     links_off(vm, "4b4b:03:00.0", "4b4b:02:00.0")
     expect(vm.config("4b4b:01:00.0", LNKCTL) & 3, "ASPM of the switch's own link was switched off")
     drop_fake(vm)
+
+
+@scenario
+def dumps(vm):
+    """every dump of tests/fixtures/cases as card and port: as it says there"""
+    vm.ok("rmmod softtape")
+    cases.play_all(vm)
 
 
 @scenario
