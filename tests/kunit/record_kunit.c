@@ -3,7 +3,9 @@
 #include <linux/delay.h>
 #include <linux/slab.h>
 
+#include "fakehost.h"
 #include "record.h"
+#include "suites.h"
 
 /* What fails while a test says so. */
 static bool no_memory, no_directory;
@@ -19,9 +21,6 @@ static void *usual_kzalloc(size_t size, gfp_t flags)
 #include "../../kmod/record.c"
 #undef kzalloc
 #undef softtape_sysfs_add
-
-#include "fakehost.h"
-#include "suites.h"
 
 /* What the driver's probe does and finds. */
 static struct {
