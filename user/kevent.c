@@ -23,6 +23,7 @@ void kevent_address(const char *line, char *buf, size_t size)
 		if (!isxdigit((unsigned char)*c) || (c > line && (isalnum((unsigned char)c[-1]) || c[-1] == '.')))
 			continue;
 		len = strspn(c, "0123456789abcdefABCDEF:");
+		len -= c[len - 1] == ':';
 		/* dddd:bb:dd, as much as an address has at least without its function. */
 		if (len < strlen("dddd:bb:dd") || len > strlen("dddddddd:bb:dd"))
 			continue;

@@ -48,7 +48,7 @@ size_t address_parse_prefix(const char *text, struct address *ret_address)
 		pos += n;
 		if (text[pos] == '.')
 			break;
-		if (text[pos++] != ':')
+		if (nr == 3 || text[pos++] != ':')
 			return 0;
 	}
 

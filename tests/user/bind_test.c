@@ -136,6 +136,10 @@ static const char *const ignored_next[] = {
 	NULL,
 };
 
+static const char *const without_function[] = {
+	"NVRM: GPU at PCI:0000:01:00: GPU-0b4ef5e7-6f2a-4b5d-8d1c-0a1b2c3d4e5f", "NVRM: NVIDIA 580.xx Legacy drivers.", NULL,
+};
+
 #define IGNORED "NVRM: The NVIDIA GPU " BDF " (PCI ID: 10de:1b87)", "NVRM: NVIDIA 580.xx Legacy drivers."
 static const char *const other_module_since[] = {
 	IGNORED, "NVRM: loading NVIDIA UNIX Open Kernel Module for x86_64  550.163.01  Release Build", NULL,
@@ -174,6 +178,7 @@ static const struct {
 	{ .desc = "no space", .lines = no_space, .bar = true },
 	{ .desc = "no space, as newer kernels say it", .lines = no_space_new, .bar = true },
 	{ .desc = "no space for another card", .lines = no_space_other },
+	{ .desc = "an address without a function", .lines = without_function, .ignored = true, .last = true },
 	{ .desc = "no space, at an address that ends the same", .lines = no_space_longer },
 	{ .desc = "branch too new for the card that is named next", .lines = ignored_next },
 };

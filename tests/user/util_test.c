@@ -23,6 +23,7 @@ static const struct {
 	{ "more behind it", "01:00.0x", NULL },
 	{ "blank before it", " 01:00.0", NULL },
 	{ "four numbers", "0:0:01:00.0", NULL },
+	{ "a colon too many", "0000:01:00:.0", NULL },
 	{ "domain of nine digits", "100000000:01:00.0", NULL },
 	{ "two points", "01:00..0", NULL },
 	{ "a path", "../../etc/passwd", NULL },
