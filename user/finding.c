@@ -648,12 +648,12 @@ static const struct finding_info table[] = {
 		.cause = "The inventory of the last check names a card that the kernel does not see now: "
 			"power, riser or contact failed, or the board dropped the slot at boot.",
 		.remedy = "Switch the power off, check power plugs and riser, start again. If the card was "
-			"taken out on purpose, save the inventory anew.",
-		.command = "sudo softtape rescan; sudo softtape inventory save",
+			"taken out on purpose, save the inventory anew: softtape inventory save.",
+		.command = "sudo softtape rescan",
 		.zh = {
 			"上次还在的卡不见了",
 			"上次检查的清单里有一张卡，内核现在看不到：供电、转接卡或触点故障，或主板启动时放弃了该插槽。",
-			"断电，检查供电插头和转接卡，再启动。如果是有意拔掉的，请重新保存清单。",
+			"断电，检查供电插头和转接卡，再启动。如果是有意拔掉的，请重新保存清单：softtape inventory save。",
 		},
 	},
 	[FINDING_INVENTORY] = {
@@ -884,12 +884,12 @@ static const struct finding_info table[] = {
 		.title = "device nodes of the driver are missing",
 		.cause = "The driver is bound, but /dev has no file for the card. The driver does not make "
 			"them itself: nvidia-modprobe or the persistence daemon does.",
-		.remedy = "Let nvidia-modprobe make them; install it if it is missing.",
-		.command = "sudo nvidia-modprobe -c 0; sudo apt install nvidia-modprobe",
+		.remedy = "Install nvidia-modprobe, which makes them.",
+		.command = "sudo apt install nvidia-modprobe && sudo nvidia-modprobe -c 0",
 		.zh = {
 			"缺少驱动的设备文件",
 			"驱动已绑定，但 /dev 中没有卡的文件。驱动自己不创建，由 nvidia-modprobe 或常驻守护进程创建。",
-			"用 nvidia-modprobe 创建；没有就安装它。",
+			"安装 nvidia-modprobe，由它创建。",
 		},
 	},
 	[FINDING_UVM] = {
@@ -897,12 +897,12 @@ static const struct finding_info table[] = {
 		.title = "CUDA's second module nvidia_uvm is not ready",
 		.cause = "Without nvidia_uvm and /dev/nvidia-uvm CUDA finds no device; programs then quietly "
 			"use the processor.",
-		.remedy = "Load it and let nvidia-modprobe make the node.",
-		.command = "sudo modprobe nvidia-uvm; sudo nvidia-modprobe -u -c 0",
+		.remedy = "Install nvidia-modprobe, which loads it and makes the node.",
+		.command = "sudo apt install nvidia-modprobe && sudo nvidia-modprobe -u -c 0",
 		.zh = {
 			"CUDA 的第二个模块 nvidia_uvm 没有就绪",
 			"没有 nvidia_uvm 和 /dev/nvidia-uvm，CUDA 找不到设备；程序会悄悄改用处理器。",
-			"加载它，并让 nvidia-modprobe 创建设备文件。",
+			"安装 nvidia-modprobe，由它加载模块并创建设备文件。",
 		},
 	},
 	[FINDING_NODES_DENIED] = {
