@@ -211,7 +211,7 @@ static int measure(struct telemetry_page *page)
 	struct telemetry data = { 0 };
 	struct nvml_calls calls;
 	nvml_device device;
-	time_t start = time(NULL);
+	long long start_ms = util_now_ms();
 	bool last;
 
 	if (!nvml_open(&calls) || calls.init() || calls.by_bus(page->bdf, &device))
@@ -221,7 +221,7 @@ static int measure(struct telemetry_page *page)
 	do {
 		last = atomic_load(&page->stop);
 		ask(&calls, device, &data);
-		add_point(&data, (uint32_t)(time(NULL) - start));
+		add_point(&data, (uint32_t)((util_now_ms() - start_ms) / 1000));
 		data.samples++;
 		publish(page, &data);
 		wait_ms(page, page->interval_ms);
