@@ -57,8 +57,6 @@ static void ask_power(const struct nvml_calls *calls, nvml_device device, struct
 		card->limit_mw = value;
 	if (calls->default_limit && !calls->default_limit(device, &value))
 		card->default_mw = value;
-	if (calls->power && !calls->power(device, &value))
-		card->draw_mw = value;
 	if (!calls->constraints || calls->constraints(device, &min, &max))
 		return;
 	card->min_mw = min;

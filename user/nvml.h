@@ -74,7 +74,6 @@ struct nvml_calls {
  * @default_mw:	as delivered
  * @min_mw:	lowest that may be set
  * @max_mw:	highest
- * @draw_mw:	power now
  * @memory_mib:	size of its memory
  * @max_mhz:	highest graphics clock
  * @locks_clocks: the library has the call that locks clocks (nvmlDeviceSetGpuLockedClocks)
@@ -93,7 +92,6 @@ struct nvml_card {
 	unsigned int default_mw;
 	unsigned int min_mw;
 	unsigned int max_mw;
-	unsigned int draw_mw;
 	unsigned int memory_mib;
 	unsigned int max_mhz;
 	bool locks_clocks;
