@@ -11,7 +11,9 @@
 
 #define NVML_DEADLINE_MS	10000
 #define POWERCAP		"/sys/class/powercap"
+/* As wide as a terminal is, within bounds. */
 #define TEXT_COLUMNS		100
+#define INDENT_COLUMNS		11
 
 /* The highest bridge above a card that other cards hang on too, and how many do. */
 static void read_shared(const struct result *result, const struct card *card, struct advice_card *advice)
@@ -230,26 +232,6 @@ int advise_run(const struct options *options, struct result *result)
 	return 0;
 }
 
-/* Words up to the last column, the following lines below the first; @column is where the first begins. */
-static void print_wrapped(const char *indent, size_t column, const char *text)
-{
-	size_t len;
-
-	for (; *text; text += len + strspn(text + len, " ")) {
-		len = strcspn(text, " ");
-		if (column + 1 + len > TEXT_COLUMNS) {
-			printf("\n%s", indent);
-			column = strlen(indent);
-		} else if (column > strlen(indent)) {
-			putchar(' ');
-			column++;
-		}
-		printf("%.*s", (int)len, text);
-		column += len;
-	}
-	putchar('\n');
-}
-
 static const char *item_text(struct json_object *item, const char *key)
 {
 	struct json_object *value;
@@ -265,22 +247,22 @@ static bool is_repeated(struct json_object *item, struct json_object *last)
 
 static void print_item(struct json_object *item, struct json_object *last)
 {
-	static const char indent[] = "           ";
-	const char *bdf = item_text(item, "bdf");
+	size_t columns = output_columns() && output_columns() < TEXT_COLUMNS ? output_columns() : TEXT_COLUMNS;
+	const char *bdf = item_text(item, "bdf"), *blank = bdf[0] ? " " : "";
 
 	if (!last || strcmp(item_text(last, "topic"), item_text(item, "topic")))
 		printf("\n%s\n", item_text(item, "topic"));
-	printf("  %-8s %s", item_text(item, "state"), bdf);
+	printf("  %-8s %s%s", item_text(item, "state"), bdf, blank);
 	if (is_repeated(item, last)) {
-		puts(" the same, with its own address");
+		puts("the same, with its own address");
 		return;
 	}
 
-	print_wrapped(indent, strlen(indent) + strlen(bdf), item_text(item, "text"));
+	output_wrapped(stdout, INDENT_COLUMNS, INDENT_COLUMNS + strlen(bdf) + strlen(blank), columns, item_text(item, "text"));
 	if (item_text(item, "command")[0])
-		printf("%srun:  %s\n", indent, item_text(item, "command"));
+		printf("%*srun:  %s\n", INDENT_COLUMNS, "", item_text(item, "command"));
 	if (item_text(item, "undo")[0])
-		printf("%sundo: %s\n", indent, item_text(item, "undo"));
+		printf("%*sundo: %s\n", INDENT_COLUMNS, "", item_text(item, "undo"));
 }
 
 void advise_print(const struct options *options, const struct result *result)
@@ -290,13 +272,14 @@ void advise_print(const struct options *options, const struct result *result)
 
 	(void)options;
 	if (!result->more) {
-		puts("no NVIDIA GPU");
+		puts("no NVIDIA GPU\nnext: sudo softtape rescan   (the kernel looks again for cards)");
 		return;
 	}
 
 	json_object_object_get_ex(result->more, "items", &items);
-	printf("%zu NVIDIA GPU%s; tables of %s%s\n", result->nr, result->nr == 1 ? "" : "s", COMPAT_CHECKED, result->simulated ?
-	       "; the driver is simulated, its numbers are not a card's" : "");
+	printf("%zu NVIDIA GPU%s; tables of %s\n", result->nr, result->nr == 1 ? "" : "s", COMPAT_CHECKED);
+	if (result->simulated)
+		puts("the driver is simulated, its numbers are not a card's");
 	for (i = 0; i < json_object_array_length(items); i++) {
 		struct json_object *item = json_object_array_get_idx(items, i);
 

@@ -110,7 +110,7 @@ enum bind bind_decide(const struct bind_facts *facts, bool waited, const char *b
 		return BIND_NEVER;
 	}
 	if (!facts->loaded && !facts->installed)
-		return never(FINDING_NO_MODULE, bdf, "no nvidia module answers to the card's modalias", ret_finding);
+		return never(FINDING_NO_MODULE, bdf, "no nvidia module that takes this card is installed for the running kernel", ret_finding);
 	if (decide_flavour(facts, bdf, ret_finding))
 		return BIND_NEVER;
 	if (!facts->loaded && facts->log_rejected[0])

@@ -104,6 +104,7 @@ int check_run(const struct options *options, struct result *result);
 void check_print(const struct options *options, const struct result *result);
 int rescan_run(const struct options *options, struct result *result);
 int status_run(const struct options *options, struct result *result);
+void status_print(const struct options *options, const struct result *result);
 int wait_run(const struct options *options, struct result *result);
 int metrics_run(const struct options *options, struct result *result);
 void metrics_print(const struct options *options, const struct result *result);

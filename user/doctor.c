@@ -10,6 +10,9 @@
 #include "output.h"
 #include "state.h"
 
+/* Where the facts about the host begin, behind their names. */
+#define FACT_COLUMNS	15
+
 /* Each group looks at one side of the host and adds findings; none depends on another's. */
 static void (*const groups[])(struct doctor *doctor) = {
 	doctor_host, doctor_boot, doctor_driver, doctor_link, doctor_log,
@@ -120,7 +123,7 @@ static enum verdict verdict_of(const struct finding *finding)
 {
 	if (finding->code == FINDING_OFF_BUS || finding->code == FINDING_QUIRKS_LOST)
 		return VERDICT_LOST;
-	if (finding->code == FINDING_CARDS_FEWER || finding->code == FINDING_DATA)
+	if (finding->code == FINDING_CARDS_FEWER || finding->code == FINDING_DATA || finding->code == FINDING_ALIAS)
 		return VERDICT_FAULT;
 	if (finding->code == FINDING_NO_CARD)
 		return VERDICT_NOT_TESTABLE;
@@ -241,13 +244,16 @@ void doctor_print(const struct options *options, const struct result *result)
 	size_t i, errors = count(result, FINDING_ERROR), warnings = count(result, FINDING_WARNING);
 
 	(void)options;
-	for (i = 0; i < result->nr_fact; i++)
-		printf("%-14s %s\n", result->fact[i].key, result->fact[i].value);
+	for (i = 0; i < result->nr_fact; i++) {
+		printf("%-*s", FACT_COLUMNS, result->fact[i].key);
+		output_wrapped(stdout, FACT_COLUMNS, FACT_COLUMNS, output_columns(), result->fact[i].value);
+	}
 	output_list(result, false);
 	putchar('\n');
 	print_findings(result);
 	if (errors + warnings)
-		printf("\nerrors: %zu, warnings: %zu; softtape explain CODE says more about each\n", errors, warnings);
+		printf(output_language() == FINDING_CHINESE ? "\n错误 %zu 个，警告 %zu 个；softtape explain 代码 给出每一项的详情\n" :
+		       "\nerrors: %zu, warnings: %zu; softtape explain CODE says more about each\n", errors, warnings);
 	else if (result->nr)
-		puts("\nnothing wrong was found");
+		puts(output_language() == FINDING_CHINESE ? "\n没有发现问题" : "\nnothing wrong was found");
 }

@@ -52,6 +52,8 @@ struct link_end doctor_link_end(const char *bdf);
 void doctor_look(struct doctor *doctor, const struct options *options, struct result *result);
 void doctor_unseen(struct doctor *doctor, const char *format, ...) PRINTF_LIKE(2, 3);
 
+void doctor_driver_lines(const struct card *card, char *buf, size_t size);
+
 void doctor_boot(struct doctor *doctor);
 void doctor_driver(struct doctor *doctor);
 void doctor_link(struct doctor *doctor);

@@ -39,6 +39,36 @@ static bool is_too_old(const struct bind_facts *facts, const struct compat *comp
 	return branch && compat->branch_min && branch < compat->branch_min;
 }
 
+static void driver_lines(const struct doctor *doctor, const struct card *card, char *buf, size_t size)
+{
+	struct compat compat;
+
+	compat_gpu(card->device, card->row ? card->row->compute : 0, &compat);
+	apt_driver_lines(&doctor->stack, doctor->common ? &doctor->compat : &compat, buf, size);
+}
+
+/**
+ * doctor_driver_lines - what to type on this host when there is no driver for a card
+ * @card:	the card; the other GPUs of the host count too
+ * @buf:	filled
+ * @size:	bytes in @buf
+ */
+void doctor_driver_lines(const struct card *card, char *buf, size_t size)
+{
+	struct result every = { .nr = 0 };
+	struct doctor doctor;
+
+	doctor_look(&doctor, NULL, &every);
+	driver_lines(&doctor, card, buf, size);
+	result_free(&every);
+}
+
+/* What one card needs and another of this host cannot live with is no advice. */
+static bool is_about_driver(enum finding_code code)
+{
+	return code == FINDING_BRANCH || code == FINDING_OPEN || code == FINDING_BRANCH_OLD;
+}
+
 static void check_binding(struct doctor *doctor, const struct card *card)
 {
 	struct finding_list *findings = &doctor->result->findings;
@@ -57,14 +87,14 @@ static void check_binding(struct doctor *doctor, const struct card *card)
 	}
 
 	if (finding.code == FINDING_NO_MODULE)
-		apt_driver_lines(&doctor->stack, doctor->common ? &doctor->compat : &compat, finding.command,
-				 sizeof(finding.command));
+		driver_lines(doctor, card, finding.command, sizeof(finding.command));
 	/* What the driver never got to say about a card that is older than its branch. */
 	if ((finding.code == FINDING_NOT_BOUND || finding.code == FINDING_NOT_LOADED) && is_too_old(&facts, &compat))
-		finding_add(findings, FINDING_BRANCH_OLD, card->bdf, "driver %s, %s needs branch %u or newer",
-			    facts.version, compat.generation, compat.branch_min);
-	else
-		finding_append(findings, &finding);
+		finding_make(&finding, FINDING_BRANCH_OLD, card->bdf, "driver %s, %s needs branch %u or newer", facts.version,
+			     compat.generation, compat.branch_min);
+	if (is_about_driver(finding.code) && !doctor->common)
+		util_copy(finding.command, sizeof(finding.command), "softtape advise");
+	finding_append(findings, &finding);
 }
 
 static void check_quirks(struct doctor *doctor, const struct card *card)
@@ -79,7 +109,9 @@ static void check_quirks(struct doctor *doctor, const struct card *card)
 static void take_last_check(struct doctor *doctor, const struct row *row)
 {
 	static const enum finding_code codes[] = {
-		FINDING_DATA, FINDING_GPU, FINDING_CRASHED, FINDING_HUNG, FINDING_SLOW_COPY, FINDING_CUDA,
+		FINDING_DATA, FINDING_ALIAS, FINDING_OTHER_CHIP, FINDING_GPU, FINDING_CRASHED, FINDING_HUNG, FINDING_SLOW_COPY,
+		FINDING_UNEVEN_COPY, FINDING_SHARED_COPY, FINDING_SLOW_MEMORY, FINDING_SM_UNSEEN, FINDING_LINK_ERRORS,
+		FINDING_THROTTLED, FINDING_HOT, FINDING_CUDA,
 	};
 	const struct outcome *outcome = row->outcome;
 	struct finding finding;
@@ -258,7 +290,11 @@ static void note_driver(struct doctor *doctor)
 {
 	const struct bind_facts *facts = &doctor->facts;
 
-	if (!facts->loaded && !facts->installed)
+	/* Which module takes a card is known by the card. */
+	if (!doctor->result->nr)
+		result_fact(doctor->result, "nvidia", "%s%s", doctor->stack.driver[0] ? doctor->stack.driver : "not loaded",
+			    doctor->stack.driver[0] ? ", loaded" : "");
+	else if (!facts->loaded && !facts->installed)
 		result_fact(doctor->result, "nvidia", "no driver for this kernel");
 	else
 		result_fact(doctor->result, "nvidia", "%s, %s, %s%s", facts->version[0] ? facts->version : "version not known",

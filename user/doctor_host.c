@@ -40,8 +40,11 @@ static void check_presence(struct doctor *doctor)
 				    missing.item[i].name, missing.item[i].device, missing.item[i].bdf);
 		card_list_free(&present);
 	}
-	if (!listed)
-		finding_add(findings, FINDING_NO_CARD, NULL, "%zu other NVIDIA GPUs", doctor->result->nr);
+	if (!listed && !doctor->result->nr)
+		finding_add(findings, FINDING_NO_CARD, NULL, "the kernel sees no NVIDIA GPU at all");
+	else if (!listed)
+		finding_add(findings, FINDING_NO_CARD, NULL, "the kernel sees %zu NVIDIA GPU%s that softtape leaves alone", doctor->result->nr,
+			    doctor->result->nr == 1 ? "" : "s");
 }
 
 /* Functions of the driver in which processes have been seen to wait; the kernel's own are not the card's fault. */

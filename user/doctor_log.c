@@ -172,6 +172,7 @@ static void tell(struct doctor *doctor, const struct tally *tally)
 {
 	struct finding_list *findings = &doctor->result->findings;
 	enum finding_code code = tally->code;
+	char times[32];
 
 	if (code == FINDING_AER_STORM && tally->count < AER_LINES)
 		code = FINDING_AER_SOME;
@@ -180,8 +181,8 @@ static void tell(struct doctor *doctor, const struct tally *tally)
 	    (code == FINDING_AER_SOME && has_finding(findings, FINDING_AER_STORM, tally->bdf)))
 		return;
 
-	finding_add(findings, code, tally->bdf, "%s%s%u times; last: %s", tally->xids[0] ? "Xid " : "", tally->xids,
-		    tally->count, tally->last);
+	snprintf(times, sizeof(times), tally->count == 1 ? "once" : "%u times; last", tally->count);
+	finding_add(findings, code, tally->bdf, "%s%s%s: %s", tally->xids[0] ? "Xid " : "", tally->xids, times, tally->last);
 }
 
 /**

@@ -72,7 +72,7 @@ static void describe(const struct result *result, char *buf, size_t size)
 	else if (!result->nr)
 		util_copy(buf, size, "no mining card");
 	else
-		snprintf(buf, size, "%zu cards pass", count(result, VERDICT_PASS));
+		snprintf(buf, size, result->nr == 1 ? "%zu card passes" : "%zu cards pass", count(result, VERDICT_PASS));
 }
 
 /**

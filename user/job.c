@@ -16,6 +16,7 @@
 #include "bind.h"
 #include "busy.h"
 #include "diagnose.h"
+#include "doctor.h"
 #include "kevent.h"
 #include "klog.h"
 #include "predict.h"
@@ -133,6 +134,8 @@ static int check_driver(struct job *job, int cancel_fd, struct verdict_facts *fa
 	facts->short_of |= bind == BIND_READY && bind_facts.bar[0];
 	if (bind == BIND_READY && bind_facts.bar[0])
 		bind_no_space(&bind_facts, job->card.bdf, &finding);
+	if (bind == BIND_NEVER && finding.code == FINDING_NO_MODULE)
+		doctor_driver_lines(&job->card, finding.command, sizeof(finding.command));
 	if (bind == BIND_NEVER || bind_facts.bar[0])
 		outcome_add(&job->outcome, &finding);
 	phase_end(job, phase, start_ms, facts->testable ? "pass" : facts->lost ? "lost" : "not-testable");

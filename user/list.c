@@ -64,13 +64,13 @@ static bool any_bad(const struct result *result)
 static const char *next_command(const struct result *result, bool loaded)
 {
 	if (!result->nr)
-		return "sudo softtape rescan   (lets the kernel look again for a card that was plugged)";
+		return "sudo softtape rescan   (the kernel looks again for cards)";
 	if (!loaded)
-		return "sudo modprobe softtape   (without it nobody settles the links)";
+		return "softtape doctor   (why the module is not loaded, and what helps)";
 	if (any_unchecked(result))
-		return "sudo softtape check   (waits for the driver, tests the cards, gives a verdict)";
+		return "sudo softtape check   (tests the cards, gives a verdict)";
 	if (any_bad(result))
-		return "softtape status   (what was found, and what helps)";
+		return "softtape doctor   (what is wrong, and what helps)";
 	return "softtape list --tree   (which cards share an uplink)";
 }
 

@@ -78,6 +78,7 @@ static const struct {
  * @name:	its word; NULL = softtape alone
  * @arguments:	what follows it, for the help
  * @help:	one line
+ * @example:	how it is used, for its own help
  * @options:	OPTION_* it knows beside those known everywhere
  * @run:	does the work, returns the exit status
  * @print:	the result as text
@@ -86,36 +87,39 @@ struct command {
 	const char *name;
 	const char *arguments;
 	const char *help;
+	const char *example;
 	unsigned int options;
 	int (*run)(const struct options *options, struct result *result);
 	void (*print)(const struct options *options, const struct result *result);
 };
 
 static const struct command commands[] = {
-	{ NULL, "", "the state in a few lines and the next useful command", 0, summary_run, summary_print },
-	{ "list", "[card ...]", "cards, link, driver, quirk state, last verdict", OPTION_TREE | OPTION_ANY, list_run,
-	  list_print },
-	{ "plan", "[card ...]", "what the kernel module would do", OPTION_FILE | OPTION_SET, plan_run, plan_print },
-	{ "check", "[card ...]", "wait for the driver, verify quirks and link, test, give a verdict",
+	{ NULL, "", "the state in a few lines and the next useful command", NULL, 0, summary_run, summary_print },
+	{ "list", "[card ...]", "cards, link, driver, quirk state, last verdict", "softtape list --tree", OPTION_TREE | OPTION_ANY,
+	  list_run, list_print },
+	{ "plan", "[card ...]", "what the kernel module would do", "softtape plan --set speed=gen1 01:00.0", OPTION_FILE | OPTION_SET,
+	  plan_run, plan_print },
+	{ "check", "[card ...]", "wait for the driver, verify quirks and link, test, give a verdict", "sudo softtape check --level long all",
 	  OPTION_ANY | OPTION_LEVEL | OPTION_SOAK | OPTION_COMPARE | OPTION_INJECT | OPTION_WAIT | OPTION_FORCE | OPTION_ON_PLUG | OPTION_ON_UNPLUG | OPTION_CONFIG,
 	  check_run, check_print },
-	{ "rescan", "", "let the kernel look for new cards and check them (root)",
+	{ "rescan", "", "let the kernel look for new cards and check them (root)", "sudo softtape rescan",
 	  OPTION_LEVEL | OPTION_WAIT | OPTION_CONFIG, rescan_run, check_print },
-	{ "status", "[card ...]", "last verdicts",
-	  OPTION_EXPECT | OPTION_MAX_AGE | OPTION_OUTPUT | OPTION_CONFIG, status_run, check_print },
-	{ "wait", "[card ...]", "wait until every card has its verdict",
+	{ "status", "[card ...]", "last verdicts", "softtape status --expect 6 --output nagios",
+	  OPTION_EXPECT | OPTION_MAX_AGE | OPTION_OUTPUT | OPTION_CONFIG, status_run, status_print },
+	{ "wait", "[card ...]", "wait until every card has its verdict", "softtape wait --expect 6 --timeout 300",
 	  OPTION_EXPECT | OPTION_TIMEOUT | OPTION_CONFIG, wait_run, check_print },
-	{ "metrics", "", "last verdicts for Prometheus", OPTION_EXPECT | OPTION_TO | OPTION_CONFIG, metrics_run, metrics_print },
-	{ "inventory", "[save]", "the cards that are remembered; save: remember those that are there now", 0, inventory_run,
-	  inventory_print },
-	{ "doctor", "", "why does it not work: symptom, evidence, what to do",
+	{ "metrics", "", "last verdicts for Prometheus", "sudo softtape metrics --to /var/lib/prometheus/node-exporter/softtape.prom",
+	  OPTION_EXPECT | OPTION_TO | OPTION_CONFIG, metrics_run, metrics_print },
+	{ "inventory", "[save]", "the cards that are remembered; save: remember those that are there now", "sudo softtape inventory save", 0,
+	  inventory_run, inventory_print },
+	{ "doctor", "", "why does it not work: symptom, evidence, what to do", "sudo softtape doctor",
 	  OPTION_ANY | OPTION_EXPECT | OPTION_LANG | OPTION_CONFIG, doctor_run, doctor_print },
-	{ "explain", "[code]", "what a finding means and what helps", OPTION_OUTPUT | OPTION_LANG, explain_run,
-	  explain_print },
-	{ "advise", "", "driver branch, CUDA, PyTorch, power and clocks for these cards on this host", 0, advise_run,
+	{ "explain", "[code]", "what a finding means and what helps", "softtape explain no-nvidia-module", OPTION_OUTPUT | OPTION_LANG,
+	  explain_run, explain_print },
+	{ "advise", "", "driver branch, CUDA, PyTorch, power and clocks for these cards on this host", "softtape advise", 0, advise_run,
 	  advise_print },
-	{ "report", "", "one archive without private data, and a block to paste into an issue", OPTION_TO | OPTION_COMPAT,
-	  report_run, report_print },
+	{ "report", "", "one archive without private data, and a block to paste into an issue", "sudo softtape report",
+	  OPTION_TO | OPTION_COMPAT, report_run, report_print },
 };
 
 /* Ends an option's line with the commands that know it; the shell completions are made from this. */
@@ -134,6 +138,20 @@ static void print_users(unsigned int bit)
 	puts(separator[1] ? "" : "]");
 }
 
+static void print_option(size_t i)
+{
+	char left[64];
+
+	snprintf(left, sizeof(left), "%s--%s%s%s", option_table[i].letter == 'F' ? "-F, " :
+		 option_table[i].letter == 'h' ? "-h, " : "", option_table[i].name,
+		 option_table[i].argument ? " " : "", option_table[i].argument ? option_table[i].argument : "");
+	printf("  %-22s %s", left, option_table[i].help);
+}
+
+static const char exit_statuses[] =
+	"\nExit status: 0 pass, 1 fault, 2 usage or unreadable input, 3 not testable, 4 hung or lost, 5 degraded.\n"
+	"Several cards: the worst, in the order 4, 1, 5, 3, 0.";
+
 static void print_help(void)
 {
 	char left[64];
@@ -151,15 +169,25 @@ static void print_help(void)
 
 	puts("\nOptions, in brackets the commands they go with:");
 	for (i = 0; i < ARRAY_SIZE(option_table); i++) {
-		snprintf(left, sizeof(left), "%s--%s%s%s", option_table[i].letter == 'F' ? "-F, " :
-			 option_table[i].letter == 'h' ? "-h, " : "", option_table[i].name,
-			 option_table[i].argument ? " " : "", option_table[i].argument ? option_table[i].argument : "");
-		printf("  %-22s %s", left, option_table[i].help);
+		print_option(i);
 		print_users(option_table[i].bit);
 	}
+	puts(exit_statuses);
+}
 
-	puts("\nExit status: 0 pass, 1 fault, 2 usage or unreadable input, 3 not testable, 4 hung or lost, 5 degraded.\n"
-	     "Several cards: the worst, in the order 4, 1, 5, 3, 0.");
+static void print_command_help(const struct command *command)
+{
+	size_t i;
+
+	printf("%s\n\nUsage: softtape %s [options]%s%s\n%s\n\nOptions:\n", command->example, command->name,
+	       command->arguments[0] ? " " : "", command->arguments, command->help);
+	for (i = 0; i < ARRAY_SIZE(option_table); i++) {
+		if (!(option_table[i].bit & (command->options | OPTION_EVERYWHERE)))
+			continue;
+		print_option(i);
+		putchar('\n');
+	}
+	puts(exit_statuses);
 }
 
 static size_t distance(const char *a, const char *b)
@@ -510,7 +538,9 @@ static int run(int argc, char **argv, struct options *options, const struct comm
 	}
 
 	if (seen & (OPTION_HELP | OPTION_VERSION)) {
-		if (seen & OPTION_HELP)
+		if (seen & OPTION_HELP && command && command->name)
+			print_command_help(command);
+		else if (seen & OPTION_HELP)
 			print_help();
 		else
 			puts("softtape " SOFTTAPE_VERSION);

@@ -5,6 +5,12 @@
 #include <libsmartcols.h>
 #include <stdarg.h>
 #include <string.h>
+#include <sys/ioctl.h>
+
+#include "host.h"
+
+/* A table of cards may be this wide; on a narrower terminal it says the same in fewer words. */
+#define WIDE_COLUMNS	100
 
 static bool colored;
 
@@ -18,6 +24,49 @@ void output_color_init(void)
 	const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM");
 
 	colored = isatty(STDOUT_FILENO) && !(no_color && no_color[0]) && term && strcmp(term, "dumb");
+}
+
+/**
+ * output_columns - how wide the terminal is
+ *
+ * Return: its columns, at least 40; 0 = standard output is no terminal or does not tell.
+ */
+size_t output_columns(void)
+{
+	struct winsize size = { .ws_col = 0 };
+
+	if (!isatty(STDOUT_FILENO) || ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) || !size.ws_col)
+		return 0;
+	return size.ws_col < 40 ? 40 : size.ws_col;
+}
+
+/**
+ * output_wrapped - a text in lines that end at blanks
+ * @file:	where to
+ * @indent:	column at which the following lines begin
+ * @column:	column at which the first one goes on
+ * @columns:	columns of a line; 0 = one line, however long
+ * @text:	words
+ */
+void output_wrapped(FILE *file, size_t indent, size_t column, size_t columns, const char *text)
+{
+	bool begun = false;
+	size_t len;
+
+	for (; *text; text += len + strspn(text + len, " ")) {
+		len = strcspn(text, " ");
+		if (begun && columns && column + 1 + len > columns) {
+			fprintf(file, "\n%*s", (int)indent, "");
+			column = indent;
+		} else if (begun) {
+			fputc(' ', file);
+			column++;
+		}
+		fprintf(file, "%.*s", (int)len, text);
+		column += len;
+		begun = true;
+	}
+	fputc('\n', file);
 }
 
 static enum finding_language language;
@@ -57,6 +106,30 @@ static const char *verdict_color(enum verdict verdict)
 	}
 }
 
+static const char *short_address(const char *address)
+{
+	return strncmp(address, "0000:", 5) ? address : address + 5;
+}
+
+/* For a narrow terminal: of the most that link and card can do only what is more than now. */
+static void format_link_short(const struct softtape_view *view, char *buf, size_t size)
+{
+	size_t len;
+
+	if (!view->speed || !view->width) {
+		util_copy(buf, size, "unknown");
+		return;
+	}
+
+	len = (size_t)snprintf(buf, size, "%s,x%u", softtape_speed_word(view->speed), view->width);
+	if (!view->max_speed || !view->max_width || (view->speed == view->max_speed && view->width == view->max_width))
+		return;
+	if (view->speed == view->max_speed)
+		snprintf(buf + len, size - len, " of x%u", view->max_width);
+	else
+		snprintf(buf + len, size - len, " of %s,x%u", softtape_speed_word(view->max_speed), view->max_width);
+}
+
 static void format_link(const struct softtape_view *view, char *buf, size_t size)
 {
 	if (!view->speed || !view->width)
@@ -73,7 +146,9 @@ const char *output_quirks(const struct card *card)
 {
 	if (card->quirk[SOFTTAPE_F_STATE][0])
 		return card->quirk[SOFTTAPE_F_STATE];
-	return card->row ? "module absent" : "not applicable";
+	if (!card->row)
+		return "not applicable";
+	return host_exists("/sys/module/softtape") ? "not claimed" : "module absent";
 }
 
 /* The verdict in a word or two, also when there is none. */
@@ -103,16 +178,18 @@ static struct libscols_line *add_line(struct libscols_table *table, struct libsc
 	return line;
 }
 
-static void fill_line(struct libscols_line *line, const struct row *row)
+static void fill_line(struct libscols_line *line, const struct row *row, bool narrow)
 {
 	enum verdict verdict = row->outcome ? row->outcome->verdict : VERDICT_NONE;
 	char text[128];
 
-	set_cell(line, 0, row->card.bdf);
+	set_cell(line, 0, narrow ? short_address(row->card.bdf) : row->card.bdf);
 	snprintf(text, sizeof(text), "%s [%04x:%04x]", row->card.name, row->card.vendor, row->card.device);
 	set_cell(line, 1, text);
 	if (row->card.gone)
 		util_copy(text, sizeof(text), "off the bus");
+	else if (narrow)
+		format_link_short(&row->card.view, text, sizeof(text));
 	else
 		format_link(&row->card.view, text, sizeof(text));
 	set_cell(line, 2, text);
@@ -137,9 +214,10 @@ static size_t count_below(const struct result *result, const char *port)
 
 /* The line of a port, made when a card below it comes first; ports are told by their address. */
 static struct libscols_line *port_line(struct libscols_table *table, struct libscols_line *parent, const char *port,
-				       const struct result *result)
+				       const struct result *result, bool narrow)
 {
 	struct libscols_iter *iter = scols_new_iter(SCOLS_ITER_FORWARD);
+	const char *shown = narrow ? short_address(port) : port;
 	struct libscols_line *line = NULL;
 	char text[CARD_WORD_MAX];
 	size_t below = count_below(result, port);
@@ -148,7 +226,7 @@ static struct libscols_line *port_line(struct libscols_table *table, struct libs
 		abort();
 
 	while (!scols_table_next_line(table, iter, &line))
-		if (!strcmp(scols_line_get_cell(line, 0) ? scols_cell_get_data(scols_line_get_cell(line, 0)) : "", port))
+		if (!strcmp(scols_line_get_cell(line, 0) ? scols_cell_get_data(scols_line_get_cell(line, 0)) : "", shown))
 			break;
 		else
 			line = NULL;
@@ -157,14 +235,14 @@ static struct libscols_line *port_line(struct libscols_table *table, struct libs
 		return line;
 
 	line = add_line(table, parent);
-	set_cell(line, 0, port);
+	set_cell(line, 0, shown);
 	snprintf(text, sizeof(text), below > 1 ? "port, shared by %zu cards" : "port", below);
 	set_cell(line, 1, text);
 	return line;
 }
 
 /* sysfs nests devices as the bus does: /sys/devices/pci0000:00/0000:00:1c.0/0000:01:00.0. */
-static struct libscols_line *add_ports(struct libscols_table *table, const struct row *row, const struct result *result)
+static struct libscols_line *add_ports(struct libscols_table *table, const struct row *row, const struct result *result, bool narrow)
 {
 	char path[CARD_PATH_MAX], *part, *save = NULL;
 	struct libscols_line *line = NULL;
@@ -173,7 +251,7 @@ static struct libscols_line *add_ports(struct libscols_table *table, const struc
 	util_copy(path, sizeof(path), row->card.syspath);
 	for (part = strtok_r(path, "/", &save); part; part = strtok_r(NULL, "/", &save))
 		if (!address_parse(part, &address) && strcmp(part, row->card.bdf))
-			line = port_line(table, line, part, result);
+			line = port_line(table, line, part, result, narrow);
 	return line;
 }
 
@@ -192,6 +270,7 @@ static void tell_none(const struct result *result)
 void output_list(const struct result *result, bool tree)
 {
 	static const char *const columns[] = { "CARD", "NAME", "LINK", "DRIVER", "QUIRKS", "VERDICT" };
+	bool narrow = output_columns() && output_columns() < WIDE_COLUMNS;
 	struct libscols_table *table;
 	size_t i;
 
@@ -210,7 +289,7 @@ void output_list(const struct result *result, bool tree)
 			abort();
 
 	for (i = 0; i < result->nr; i++)
-		fill_line(add_line(table, tree ? add_ports(table, &result->row[i], result) : NULL), &result->row[i]);
+		fill_line(add_line(table, tree ? add_ports(table, &result->row[i], result, narrow) : NULL), &result->row[i], narrow);
 
 	scols_print_table(table);
 	scols_unref_table(table);
@@ -272,11 +351,6 @@ void output_smbus(const struct smbus *smbus)
 
 	for (i = 0; i < smbus->nr; i++)
 		print_smbus_host(&smbus->host[i], smbus->log_read);
-}
-
-static const char *short_address(const char *address)
-{
-	return strncmp(address, "0000:", 5) ? address : address + 5;
 }
 
 static const char *why_unknown(const struct result *result, const struct card *card, enum softtape_item item, char *buf,
@@ -437,6 +511,27 @@ void output_plan(const struct result *result)
 	}
 }
 
+/* What stands around the texts of the table of findings; labels are as wide as LABEL_COLUMNS on a terminal. */
+#define LABEL_COLUMNS	8
+
+static const struct words {
+	const char *seen;
+	const char *remedy;
+	const char *run;
+} words_in[] = {
+	[FINDING_ENGLISH] = { "  seen: ", "  do:   ", "  run:  " },
+	[FINDING_CHINESE] = { "  看到: ", "  处理: ", "  运行: " },
+};
+
+static const char *severity_word(enum finding_severity severity)
+{
+	static const char *const chinese[] = {
+		[FINDING_INFO] = "提示", [FINDING_WARNING] = "警告", [FINDING_ERROR] = "错误",
+	};
+
+	return language == FINDING_CHINESE ? chinese[severity] : finding_severity_word(severity);
+}
+
 /**
  * output_finding - one finding in a few lines
  * @finding:	what was found
@@ -446,16 +541,23 @@ void output_finding(const struct finding *finding, FILE *file)
 {
 	const struct finding_info *info = finding_info(finding->code);
 	struct finding_text text = finding_text(finding->code, language);
-	char command[1024];
+	const struct words *words = &words_in[language];
+	size_t columns = output_columns();
+	char command[1024], title[512];
 
 	finding_command(finding, command, sizeof(command));
-	fprintf(file, "%s: %s%s%s [%s]\n", finding_severity_word(info->severity), finding->bdf, finding->bdf[0] ? ": " : "",
-		text.title, finding_word(finding));
-	if (finding->evidence[0])
-		fprintf(file, "  seen: %s\n", finding->evidence);
-	fprintf(file, "  do:   %s\n", text.remedy);
+	snprintf(title, sizeof(title), "%s: %s%s%s [%s]", severity_word(info->severity), finding->bdf, finding->bdf[0] ? ": " : "",
+		 text.title, finding_word(finding));
+	output_wrapped(file, LABEL_COLUMNS, 0, columns, title);
+	if (finding->evidence[0]) {
+		fputs(words->seen, file);
+		output_wrapped(file, LABEL_COLUMNS, LABEL_COLUMNS, columns, finding->evidence);
+	}
+	fputs(words->remedy, file);
+	output_wrapped(file, LABEL_COLUMNS, LABEL_COLUMNS, columns, text.remedy);
+	/* To be copied: a line break would be copied too. */
 	if (command[0])
-		fprintf(file, "  run:  %s\n", command);
+		fprintf(file, "%s%s\n", words->run, command);
 }
 
 static PRINTF_LIKE(4, 5) void append(char *buf, size_t size, size_t *len, const char *format, ...)
@@ -500,11 +602,14 @@ void output_verdict_line(const struct row *row, bool color, char *buf, size_t si
 
 	output_verdict(outcome, word, sizeof(word));
 	format_link(&row->card.view, link, sizeof(link));
-	append(buf, size, &len, "%s %s: %s%s%s, driver %s, quirks %s, link %s", row->card.bdf, row->card.name,
+	append(buf, size, &len, "%s %s: %s%s%s, driver %s, quirks %s", row->card.bdf, row->card.name,
 	       color ? verdict_color(outcome ? outcome->verdict : VERDICT_NONE) : "", word, color ? "\033[0m" : "",
-	       row->card.driver[0] ? row->card.driver : "none", output_quirks(&row->card), link);
-	if (outcome)
-		append_measures(outcome, buf, size, &len);
+	       row->card.driver[0] ? row->card.driver : "none", output_quirks(&row->card));
+	/* It is read from the card by a check, and by nobody before that. */
+	if (!outcome)
+		return;
+	append(buf, size, &len, ", link %s", link);
+	append_measures(outcome, buf, size, &len);
 }
 
 static double seconds(unsigned long long ms)
@@ -625,7 +730,7 @@ void output_verdicts(const struct result *result)
  */
 void output_explain(const struct finding *finding, bool brief)
 {
-	const char *severity = finding_severity_word(finding_info(finding->code)->severity);
+	const char *severity = severity_word(finding_info(finding->code)->severity);
 	struct finding_text text = finding_text(finding->code, language);
 	const char *own = finding->evidence[0] ? finding->evidence : NULL;
 	char command[1024];

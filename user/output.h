@@ -18,6 +18,8 @@ void output_json(const struct result *result);
 
 void output_color_init(void);
 void output_language_init(const char *word);
+size_t output_columns(void);
+void output_wrapped(FILE *file, size_t indent, size_t column, size_t columns, const char *text);
 enum finding_language output_language(void);
 void output_list(const struct result *result, bool tree);
 void output_smbus(const struct smbus *smbus);

@@ -37,14 +37,14 @@ static const struct {
 
 static void host_line(FILE *out)
 {
-	char name[128] = "unknown system", kernel[128], board[128] = "unknown", maker[128] = "", model[128] = "unknown processor";
+	char name[128] = "unknown system", kernel[128], board[128] = "unknown", maker[128] = "", model[128] = "unknown";
 
 	sources_file_value("/etc/os-release", "PRETTY_NAME", name, sizeof(name));
 	host_release(kernel, sizeof(kernel));
 	host_read("/sys/class/dmi/id/board_vendor", maker, sizeof(maker));
 	host_read("/sys/class/dmi/id/board_name", board, sizeof(board));
 	sources_file_value("/proc/cpuinfo", "model name", model, sizeof(model));
-	fprintf(out, "%s, kernel %s, board %s%s%s, %s\n", name, kernel, maker, maker[0] ? " " : "", board, model);
+	fprintf(out, "%s, kernel %s, board %s%s%s, processor %s\n", name, kernel, maker, maker[0] ? " " : "", board, model);
 }
 
 /* "550.163.01 proprietary", as the driver itself says; the open flavour calls itself "Open Kernel Module". */
@@ -187,6 +187,7 @@ static char *make_block(const struct result *cards, const struct sources *source
 
 static void write_contents(const struct sources *sources, const struct redact *redact, FILE *out)
 {
+	unsigned int hidden = 0;
 	size_t i;
 
 	fprintf(out, "What softtape " SOFTTAPE_VERSION " took\n");
@@ -200,9 +201,13 @@ static void write_contents(const struct sources *sources, const struct redact *r
 		fprintf(out, "  %s: %s\n", left_out[i].what, left_out[i].why);
 
 	fputs("\nHidden, the same value behind the same number\n", out);
-	for (i = 0; i < REDACT_NR; i++)
+	for (i = 0; i < REDACT_NR; i++) {
+		hidden += redact_count(redact, i);
 		if (redact_count(redact, i))
 			fprintf(out, "  [%s-N]: %u\n", redact_word(i), redact_count(redact, i));
+	}
+	if (!hidden)
+		fputs("  nothing\n", out);
 }
 
 /**

@@ -6,6 +6,7 @@
 
 #include "check.h"
 #include "command.h"
+#include "output.h"
 #include "state.h"
 #include "status.h"
 
@@ -201,6 +202,18 @@ int status_run(const struct options *options, struct result *result)
 	if (!result->nr)
 		result->note = "no mining card";
 	return verdict_exit(result->verdict);
+}
+
+void status_print(const struct options *options, const struct result *result)
+{
+	size_t i;
+
+	check_print(options, result);
+	for (i = 0; i < result->nr; i++)
+		if (!result->row[i].outcome) {
+			printf("next: sudo softtape check %s\n", result->row[i].card.bdf);
+			return;
+		}
 }
 
 /* Not what a check came to: what keeps it from being final. NULL = it is. */

@@ -6,10 +6,12 @@ import os
 import pathlib
 import random
 import re
+import shutil
 import subprocess
 import tempfile
 import time
 
+import machine
 from lib import CASES, PROGRAM, TOP, VALIDATOR, check, document, main, run
 
 WORK = pathlib.Path(tempfile.mkdtemp(prefix="softtape-cli-"))
@@ -279,6 +281,35 @@ def test_no_device():
         check(answer.returncode == 3 and answer.stdout == b"" and b"[card-not-found]" in answer.stderr, answer)
 
 
+def test_cut_device():
+    """A device of a dump whose lines are cut: named, and the others are printed."""
+    cut = GOOD + "\n02:00.0 3D controller: NVIDIA Corporation\n00: de 10 07 1c 06 04 10 00\n"
+    answer = run("plan", "-F", "-", "--json", stdin=cut.encode())
+    found = document(answer)
+    check(answer.returncode == 0 and [f["code"] for f in found["findings"]] == ["dump-device"], found["findings"])
+    check(found["findings"][0]["bdf"] == "0000:02:00.0" and len(found["cards"]) == 1, found)
+
+
+def test_not_nvidia():
+    """An address of something else."""
+    path = WORK / "machine"
+    path.write_text(machine.describe(machine.devices(CASES / "p104-100-with-port.txt"), {"0000:01:00.0": "0000:00:1c.0"}), encoding="utf-8")
+    answer = run("check", "00:1c.0", "--json", machine=path)
+    check(answer.returncode == 2 and [f["code"] for f in document(answer)["findings"]] == ["card-not-nvidia"], answer.stdout)
+
+
+def test_not_root():
+    """What only root may do says so, and how."""
+    program = WORK / "softtape"
+    shutil.copy(PROGRAM, program)
+    WORK.chmod(0o755)
+    before = [] if os.geteuid() else ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
+    for words in (["rescan"], ["inventory", "save"]):
+        answer = subprocess.run([*before, program, *words, "--json"], capture_output=True, check=False, env={**os.environ, "LC_ALL": "C.UTF-8"})
+        found = document(answer)["findings"]
+        check(answer.returncode == 3 and [f["code"] for f in found] == ["permission"], found)
+
+
 def test_help():
     """The help begins with three examples and names every command and option."""
     answer = run("--help")
@@ -286,7 +317,22 @@ def test_help():
     check(answer.returncode == 0 and all("softtape " in line for line in lines[:3]) and lines[3] == "", lines[:4])
     for word in ("list", "plan", "check", "rescan", "status", "explain", "advise", "report", "--to", "--compat", "--json", "--set", "--tree", "--level", "--force"):
         check(word in answer.stdout.decode(), word)
-    check(run("list", "-h").stdout == answer.stdout, "-h behind a command")
+
+
+def test_help_of_commands():
+    """Each command's own help begins with an example that is no misuse, and has its options and no others."""
+    whole = run("--help").stdout.decode()
+    users = dict(re.findall(r"^  (?:-\w, )?(--[\w-]+).*\[([a-z ]+)\]$", whole, re.M))
+    for command in re.findall(r"^  (\w+)", whole.split("Commands:")[1].split("Options")[0], re.M):
+        answer = run(command, "-h")
+        text = answer.stdout.decode()
+        check(answer.returncode == 0 and f"Usage: softtape {command} " in text, text)
+        wanted = {name for name, commands in users.items() if command in commands.split()} | {"--json", "--help", "--version"}
+        check(set(re.findall(r"^  (?:-\w, )?(--[\w-]+)", text, re.M)) == wanted, f"{command}: {text}")
+        example = text.splitlines()[0].removeprefix("sudo ").split()
+        check(example[:2] == ["softtape", command], example)
+        check(run(*example[1:], "--help").returncode == 0, f"{example}: not understood")
+    check(run("lst", "--help").stdout.decode() == whole, "of an unknown command")
 
 
 def test_man_options():

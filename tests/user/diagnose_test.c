@@ -8,6 +8,7 @@
 
 #include "aer.h"
 #include "diagnose.h"
+#include "together.h"
 
 #define BDF "0000:01:00.0"
 
@@ -68,6 +69,36 @@ static void test_uplinks(void **state)
 		assert_row(diagnose_uplink(&uplinks[i].uplink) == uplinks[i].slow, &uplinks[i]);
 }
 
+/* Two cards below a port that copy at once: both are told, and degraded, when that is far too slow. */
+static void test_together(void **state)
+{
+	static const char port[] = "0000:00:1c.0";
+	struct job *jobs = calloc(2, sizeof(*jobs));
+	unsigned int i, mbs;
+
+	(void)state;
+	assert_non_null(jobs);
+	for (mbs = 104; mbs <= 105; mbs++) {
+		for (i = 0; i < 2; i++) {
+			struct outcome outcome = { .run = RUN_DONE, .verdict = VERDICT_PASS, .tested = true,
+						   .test = { .h2d_mbs = 210, .together_mbs = mbs } };
+
+			jobs[i].outcome = outcome;
+			snprintf(jobs[i].card.bdf, sizeof(jobs[i].card.bdf), "0000:0%u:00.0", i + 1);
+			snprintf(jobs[i].card.syspath, sizeof(jobs[i].card.syspath), "/sys/devices/pci0000:00/%s/0000:0%u:00.0",
+				 port, i + 1);
+		}
+		together_judge(jobs, 2, port, 840);
+		for (i = 0; i < 2; i++) {
+			assert_int_equal(jobs[i].outcome.nr_finding, mbs == 104);
+			assert_int_equal(jobs[i].outcome.verdict, mbs == 104 ? VERDICT_DEGRADED : VERDICT_PASS);
+			if (mbs == 104)
+				assert_int_equal(jobs[i].outcome.finding[0].code, FINDING_SHARED_COPY);
+		}
+	}
+	free(jobs);
+}
+
 static void write_file(const char *folder, const char *name, const char *text)
 {
 	char path[256];
@@ -124,6 +155,7 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_links),
 		cmocka_unit_test(test_uplinks),
+		cmocka_unit_test(test_together),
 		cmocka_unit_test(test_counters),
 	};
 

@@ -1,13 +1,17 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only
 """The command doctor on hosts made from text, and the documents made from the table of findings."""
+import fcntl
 import json
 import os
 import pathlib
+import pty
 import re
 import shutil
+import struct
 import subprocess
 import tempfile
+import termios
 import time
 
 import hosts
@@ -83,6 +87,7 @@ def test_without_rights():
     host = hosts.Host(WORK / "host", "aer-log")
     (host.root / "dev/kmsg").chmod(0)
     (host.root / "var/lib/dkms").chmod(0)
+    (host.root / "dev/nvidia0").chmod(0)
     program = WORK / "softtape"
     shutil.copy(PROGRAM, program)
     WORK.chmod(0o755)
@@ -95,6 +100,7 @@ def test_without_rights():
     (host.root / "var/lib/dkms").chmod(0o755)
     check("kernel log" in found["not-seen"]["evidence"] and "/var/lib/dkms" in found["not-seen"]["evidence"], found)
     check("aer-uncorrected" in found and "aer-storm" not in found, found)
+    check("nodes-denied" in found, list(found))
 
 
 def test_xids():
@@ -146,6 +152,7 @@ def test_language():
     host = hosts.Host(WORK / "host", "nouveau")
     text = on_host(host, "doctor", env={"LC_ALL": "zh_CN.UTF-8"}).stdout.decode()
     check("nouveau 占用了卡 [owner-nouveau]" in text, text)
+    check("错误: " in text and "\n  处理: " in text and "softtape explain 代码" in text and "  do: " not in text, text)
     check("nouveau 占用了卡" in on_host(host, "doctor", "--lang", "zh").stdout.decode(), "--lang zh")
     check("nouveau owns the card" in on_host(host, "doctor", "--lang", "en", env={"LC_ALL": "zh_CN.UTF-8"}).stdout.decode(), "--lang en")
     check("nouveau owns the card" in on_host(host, "doctor", "--json", "--lang", "zh").stdout.decode(), "JSON")
@@ -155,6 +162,70 @@ def test_language():
 def every_code():
     """Code to severity."""
     return {f["code"]: f["severity"] for f in document(run("explain", "--json"))["findings"]}
+
+
+def on_terminal(host, columns, *words):
+    """What the program shows on a terminal of so many columns."""
+    master, slave = pty.openpty()
+    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+    with subprocess.Popen([PROGRAM, *words], env={**os.environ, **hosts.surroundings(host), "NO_COLOR": "1", "LC_ALL": "C.UTF-8"},
+                          stdin=subprocess.DEVNULL, stdout=slave, stderr=subprocess.DEVNULL):
+        os.close(slave)
+        text = b""
+        try:
+            while part := os.read(master, 65536):
+                text += part
+        except OSError:  # the other end is closed
+            pass
+    os.close(master)
+    return text.decode().replace("\r", "")
+
+
+def test_terminal():
+    """On a terminal of 80 columns nothing is wider but commands, which are to be copied; elsewhere nothing is shortened."""
+    host = hosts.Host(WORK / "host", "mining-six")
+    for words in (["list"], ["doctor"], ["advise"], []):
+        text = on_terminal(host, 80, *words)
+        check("05:00.0 P106-100 [10de:1c07] 2.5GT/s,x1 of x16 " in text or words == ["advise"], text)
+        wide = [line for line in text.split("\n") if len(line) > 80 and "run:" not in line and "undo:" not in line]
+        check(not wide, wide)
+    check("\n└─01:00.0 " in on_terminal(host, 80, "list", "--tree"), "the tree")
+    wide = on_terminal(host, 132, "list")
+    check(wide == on_host(host, "list").stdout.decode() and "0000:05:00.0 P106-100 [10de:1c07] 2.5GT/s,x1(max 2.5GT/s,x16)" in wide, wide)
+
+
+def test_last_check():
+    """What a check found is told, with the verdict that it has: doctor itself cannot see it."""
+    healthy = hosts.Host(WORK / "host", "healthy")
+    for script, code, status in (("known=7", "data-fault", 1), ("alias=16", "memory-aliased", 1), ("compute=75", "chip-differs", 5),
+                                 ("throttle=128", "throttled", 5), ("uneven=3", "uneven-copy", 5), ("smhole=3", "sm-unseen", 5),
+                                 ("bandwidth=60000", "slow-memory", 5), ("cuMemAlloc_v2=code:719", "gpu-fault", 3)):
+        checked = on_host(healthy, "check", "--level", "quick", "--json", env={"SOFTTAPE_FAKE": f"link=840 {script}"})
+        check(code in [f["code"] for f in document(checked)["findings"]], f"{script}: {checked.stdout}")
+        answer = on_host(healthy, "doctor", "--json")
+        found = {f["code"]: f for f in document(answer)["findings"]}
+        check(code in found and found[code]["evidence"].startswith("last check: "), f"{script}: {list(found)}")
+        check(answer.returncode == status, f"{code}: status {answer.returncode}")
+        check("nothing wrong" not in on_host(healthy, "doctor").stdout.decode(), code)
+
+
+def test_every_finding():
+    """Each finding is triggered by a host of the fixtures, or in a test by its code or its symbol."""
+    symbols = {code: name for file in ("finding.h", "selftest.h")
+               for name, code in re.findall(r'X\((\w+),\s+"([a-z0-9-]+)"', (TOP / "user" / file).read_text(encoding="utf-8"))}
+    hosts_have = {line.split()[1] for name in NAMES for line in hosts.lines_of(name) if line.startswith("expect ")}
+    python = "".join(path.read_text(encoding="utf-8") for path in (*(TOP / "tests/user").glob("*.py"), *(TOP / "tests/boot/scenarios").glob("*.py")))
+    symbols_used = "".join(path.read_text(encoding="utf-8") for path in (TOP / "tests/user").glob("*_test.c"))
+    without = [code for code in every_code() if code not in hosts_have and f'"{code}"' not in python
+               and not re.search(rf"\b{symbols[code]}\b", symbols_used)]
+    check(not without, without)
+
+
+def test_mixed():
+    """Where no driver fits all GPUs, no command is given that takes the driver from another one."""
+    found = document(on_host(hosts.Host(WORK / "host", "laptop-m2-pascal"), "doctor", "--json"))["findings"]
+    command = {f["code"]: f["command"] for f in found}
+    check(command["open-flavour"] == "softtape advise" == command["no-common-driver"], command)
 
 
 def test_documents():

@@ -38,7 +38,7 @@ def test_nagios():
     """One line, numbers behind a pipe, the plugin API's statuses."""
     host = checked()
     answer = on_host(host, "status", "--output", "nagios")
-    check(one_line(answer) == "SOFTTAPE OK - 1 cards pass (simulated) | cards=1;;;0 pass=1;;;0 degraded=0;;;0 fault=0;;;0 errors=0;;;0",
+    check(one_line(answer) == "SOFTTAPE OK - 1 card passes (simulated) | cards=1;;;0 pass=1;;;0 degraded=0;;;0 fault=0;;;0 errors=0;;;0",
           answer.stdout)
     check(answer.returncode == 0, answer.returncode)
     answer = on_host(host, "status", "--output", "nagios", "--expect", "2")
@@ -79,7 +79,7 @@ def test_doctor_after_interrupted():
 def test_npd():
     """At most 80 bytes; 0 fine, 1 a problem, 2 unknown."""
     answer = on_host(checked(), "status", "--output", "npd")
-    check(answer.returncode == 0 and one_line(answer) == "1 cards pass (simulated)", answer.stdout)
+    check(answer.returncode == 0 and one_line(answer) == "1 card passes (simulated)", answer.stdout)
     answer = on_host(checked(script="link=840 known=7", status=1), "status", "--output", "npd")
     check(answer.returncode == 1 and one_line(answer) == f"{CARD} fault: data-fault (simulated)", answer.stdout)
     answer = on_host(hosts.Host(WORK / "host", "healthy"), "status", "--output", "npd")
