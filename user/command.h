@@ -44,6 +44,7 @@ enum output_form {
  * @output:	form of the result; OUTPUT_JSON sets @json
  * @tree:	list below ports
  * @any:	every NVIDIA display function
+ * @supported:	list what is listed, not what is there
  * @force:	test a card that others use
  * @on_plug:	the udev unit calls: level comes from the configuration
  * @on_unplug:	the unit stops: note that the card is gone
@@ -67,6 +68,7 @@ struct options {
 	bool json;
 	bool tree;
 	bool any;
+	bool supported;
 	bool force;
 	bool on_plug;
 	bool on_unplug;

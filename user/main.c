@@ -37,6 +37,7 @@ enum {
 	OPTION_SOAK = 1u << 20,
 	OPTION_COMPARE = 1u << 21,
 	OPTION_INJECT = 1u << 22,
+	OPTION_SUPPORTED = 1u << 23,
 	OPTION_EVERYWHERE = OPTION_JSON | OPTION_HELP | OPTION_VERSION,
 };
 
@@ -52,6 +53,7 @@ static const struct {
 	{ "set", 0, "KEY=VALUE", OPTION_SET, "plan with another module parameter, as speed=gen1; may be repeated" },
 	{ "tree", 0, NULL, OPTION_TREE, "show the ports the cards hang on" },
 	{ "any", 0, NULL, OPTION_ANY, "every NVIDIA display function, not only mining cards" },
+	{ "supported", 0, NULL, OPTION_SUPPORTED, "the ids that are mining cards, instead of this machine's" },
 	{ "level", 0, "LEVEL", OPTION_LEVEL, "quick, standard (default), long, or bind-only" },
 	{ "soak", 0, "DURATION", OPTION_SOAK, "keep memory and arithmetic busy afterwards: 90s, 30m, 72h, 3d" },
 	{ "compare", 0, "FILE", OPTION_COMPARE, "compare the rates with those of an earlier check's JSON document" },
@@ -95,8 +97,8 @@ struct command {
 
 static const struct command commands[] = {
 	{ NULL, "", "the state in a few lines and the next useful command", NULL, 0, summary_run, summary_print },
-	{ "list", "[card ...]", "cards, link, driver, quirk state, last verdict", "softtape list --tree", OPTION_TREE | OPTION_ANY,
-	  list_run, list_print },
+	{ "list", "[card ...]", "cards, link, driver, quirk state, last verdict", "softtape list --tree",
+	  OPTION_TREE | OPTION_ANY | OPTION_SUPPORTED, list_run, list_print },
 	{ "plan", "[card ...]", "what the kernel module would do", "softtape plan --set speed=gen1 01:00.0", OPTION_FILE | OPTION_SET,
 	  plan_run, plan_print },
 	{ "check", "[card ...]", "wait for the driver, verify quirks and link, test, give a verdict", "sudo softtape check --level long all",
@@ -368,6 +370,9 @@ static int take_option(unsigned int bit, struct options *options, struct result 
 		break;
 	case OPTION_ANY:
 		options->any = true;
+		break;
+	case OPTION_SUPPORTED:
+		options->supported = true;
 		break;
 	case OPTION_LEVEL:
 		return parse_level(optarg, options, result);

@@ -344,6 +344,19 @@ def test_man_options():
     check(len(helped) > 15 and found == helped, f"only in one of them: {found ^ helped}")
 
 
+def test_supported():
+    """The list of cards as the module has it, and nothing of this machine."""
+    rows = subprocess.run([TOP / "scripts/cards"], capture_output=True, check=True).stdout.decode().splitlines()
+    cards = [(f"10de:{number}", name, f"{compute[0]}.{compute[1]}") for number, name, compute in (row.split("\t") for row in rows)]
+    answer = run("list", "--supported")
+    check(answer.returncode == 0 and len(cards) == 25, answer)
+    check(answer.stdout.decode().splitlines() == [f"{ident}  {compute}  {name}" for ident, name, compute in cards], answer.stdout)
+    found = document(run("list", "--supported", "--json"))
+    check([(row["id"], row["name"], row["compute"]) for row in found["list"]["supported"]] == cards and not found["cards"], found)
+    for words in (["1:00.0"], ["--tree"], ["--any"]):
+        check(run("list", "--supported", *words).returncode == 2, words)
+
+
 def test_version():
     """The version is dkms.conf's."""
     version = re.search(r'^PACKAGE_VERSION="(.*)"$', (TOP / "dkms.conf").read_text(encoding="utf-8"), re.M)[1]
