@@ -463,7 +463,10 @@ static int note_unplug(const struct options *options, struct result *result)
 
 	address_format(&address, bdf, sizeof(bdf));
 	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s", bdf);
-	if (!access(path, F_OK) || state_read(bdf, &row) || !row.outcome)
+	if (!access(path, F_OK))
+		return 0;
+	state_note_unplug(bdf);
+	if (state_read(bdf, &row) || !row.outcome)
 		return 0;
 
 	row.outcome->run = RUN_DONE;

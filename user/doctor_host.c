@@ -4,9 +4,11 @@
 #include <errno.h>
 #include <glob.h>
 #include <string.h>
+#include <time.h>
 
 #include "doctor.h"
 #include "nvml.h"
+#include "state.h"
 
 #define NVML_MS		5000
 #define FILE_MAX_BYTES	(256 * 1024)
@@ -14,6 +16,9 @@
 #define SLOW_CELSIUS	95
 /* Below this no fan needs to turn. */
 #define WARM_CELSIUS	70
+/* A person does not take a card out so often in so many seconds (an estimate). */
+#define FLAPPING_TIMES	3
+#define FLAPPING_S	3600
 
 static void check_presence(struct doctor *doctor)
 {
@@ -45,6 +50,62 @@ static void check_presence(struct doctor *doctor)
 	else if (!listed)
 		finding_add(findings, FINDING_NO_CARD, NULL, "the kernel sees %zu NVIDIA GPU%s that softtape leaves alone", doctor->result->nr,
 			    doctor->result->nr == 1 ? "" : "s");
+}
+
+/**
+ * struct leavings - how often a card left within FLAPPING_S
+ * @bdf:	the card
+ * @count:	how often
+ * @first:	when first, seconds since the epoch
+ * @last:	when last
+ */
+struct leavings {
+	char bdf[ADDRESS_MAX];
+	unsigned int count;
+	long long first;
+	long long last;
+};
+
+struct leavings_walk {
+	long long now;
+	struct leavings card[64];
+	size_t nr;
+};
+
+static void take_unplug(const char *bdf, long long when, void *data)
+{
+	struct leavings_walk *walk = data;
+	struct leavings *card;
+	size_t i = 0;
+
+	if (when > walk->now || walk->now - when > FLAPPING_S)
+		return;
+	while (i < walk->nr && strcmp(walk->card[i].bdf, bdf))
+		i++;
+	if (i == ARRAY_SIZE(walk->card))
+		return;
+
+	card = &walk->card[i];
+	if (i == walk->nr) {
+		walk->nr++;
+		util_copy(card->bdf, sizeof(card->bdf), bdf);
+		card->first = when;
+	}
+	card->count++;
+	card->last = when;
+}
+
+static void check_flapping(struct doctor *doctor)
+{
+	struct leavings_walk walk = { .now = time(NULL) };
+	size_t i;
+
+	state_each_unplug(take_unplug, &walk);
+	for (i = 0; i < walk.nr; i++)
+		if (walk.card[i].count >= FLAPPING_TIMES)
+			finding_add(&doctor->result->findings, FINDING_FLAPPING, walk.card[i].bdf,
+				    "left %u times in %lld minutes, the last time %lld minutes ago", walk.card[i].count,
+				    (walk.card[i].last - walk.card[i].first + 60) / 60, (walk.now - walk.card[i].last) / 60);
 }
 
 /* Functions of the driver in which processes have been seen to wait; the kernel's own are not the card's fault. */
@@ -202,6 +263,7 @@ void doctor_host(struct doctor *doctor)
 	result_fact(doctor->result, "system", "%s%s", doctor->stack.pretty[0] ? doctor->stack.pretty : "unknown",
 		    stack_is_container() ? ", in a container" : "");
 	check_presence(doctor);
+	check_flapping(doctor);
 	host_each("/proc", take_process, doctor);
 	check_display(doctor);
 	check_heat(doctor);

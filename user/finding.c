@@ -668,6 +668,18 @@ static const struct finding_info table[] = {
 			"先确认所有卡都在，再重新保存清单。",
 		},
 	},
+	[FINDING_FLAPPING] = {
+		.severity = FINDING_WARNING, .action = "riser",
+		.title = "a card comes and goes",
+		.cause = "It left the bus several times within an hour: a loose riser or cable, a contact, or a supply that gives way.",
+		.remedy = "Switch the power off, reseat card and riser, try another riser and another power cable.",
+		.command = "sudo journalctl -b -k | grep -e {bdf} -e 'Slot('",
+		.zh = {
+			"一张卡反复出现又消失",
+			"一小时内它多次离开总线：转接卡或线缆松动、触点不良，或电源撑不住。",
+			"断电，重新插好卡和转接卡，换转接卡和供电线试试。",
+		},
+	},
 	[FINDING_CARDS_FEWER] = {
 		.severity = FINDING_ERROR, .action = "reseat",
 		.title = "there are fewer cards than expected",

@@ -59,6 +59,7 @@
 	X(FINDING_NO_STATE,		"no-state")		\
 	X(FINDING_CARD_MISSING,		"card-missing")		\
 	X(FINDING_INVENTORY,		"inventory-garbled")	\
+	X(FINDING_FLAPPING,		"card-flapping")	\
 	X(FINDING_CARDS_FEWER,		"cards-fewer")		\
 	X(FINDING_NOT_SEEN,		"not-seen")		\
 	X(FINDING_HEADERS,		"headers-missing")	\

@@ -10,11 +10,16 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 
 #include "output.h"
 
 #define STATE_ROOT	"/run/softtape"
 #define STATE_SIZE_MAX	(256 * 1024)
+
+/* Lines "seconds address", one per card that left; begun anew when it is longer than some hundred of them. */
+#define UNPLUGS_NAME	"unplugs"
+#define UNPLUGS_MAX	8192
 
 /*
  * Where this user writes. RUNTIME_DIRECTORY is systemd's own name for a service's folder below /run (systemd.exec(5)).
@@ -484,6 +489,58 @@ int state_each(int (*take)(const char *bdf, void *data), void *data)
 	if (!ret && strcmp(path, STATE_ROOT) && !getenv("RUNTIME_DIRECTORY"))
 		ret = each_in(STATE_ROOT, take, data);
 	return ret;
+}
+
+/**
+ * state_note_unplug - remember that a card left, for state_each_unplug()
+ * @bdf:	its address
+ */
+void state_note_unplug(const char *bdf)
+{
+	int dir_fd CLEANUP_CLOSE = open_own_dir(), fd CLEANUP_CLOSE = -1;
+	struct stat stat;
+	char line[64];
+
+	if (dir_fd >= 0)
+		fd = openat(dir_fd, UNPLUGS_NAME, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0644);
+	if (fd < 0)
+		return;
+	if (!fstat(fd, &stat) && stat.st_size > UNPLUGS_MAX && ftruncate(fd, 0))
+		return;
+	/* One write, so that lines of two cards that leave together do not mix. */
+	snprintf(line, sizeof(line), "%lld %s\n", (long long)time(NULL), bdf);
+	write_all(fd, line);
+}
+
+static void each_unplug_in(const char *dir, void (*take)(const char *bdf, long long when, void *data), void *data)
+{
+	char path[PATH_MAX + sizeof(UNPLUGS_NAME) + 1], line[64], bdf[ADDRESS_MAX];
+	FILE *file CLEANUP_FILE = NULL;
+	struct address address;
+	long long when;
+
+	snprintf(path, sizeof(path), "%s/" UNPLUGS_NAME, dir);
+	file = fopen(path, "re");
+	while (file && fgets(line, sizeof(line), file))
+		if (sscanf(line, "%lld %19s", &when, bdf) == 2 && !address_parse(bdf, &address))
+			take(bdf, when, data);
+}
+
+/**
+ * state_each_unplug - walk what is remembered of cards that left since boot
+ * @take:	called with address and time in seconds since the epoch
+ * @data:	handed to @take
+ */
+void state_each_unplug(void (*take)(const char *bdf, long long when, void *data), void *data)
+{
+	char path[PATH_MAX];
+
+	if (own_dir(path, sizeof(path)))
+		each_unplug_in(path, take, data);
+	else
+		path[0] = '\0';
+	if (strcmp(path, STATE_ROOT) && !getenv("RUNTIME_DIRECTORY"))
+		each_unplug_in(STATE_ROOT, take, data);
 }
 
 /* Process that holds a lock on a file, by the kernel's list (proc_locks(5)); 0 = not to be told. */

@@ -12,6 +12,9 @@ void state_forget(const char *bdf);
 void state_attach(struct row *row);
 int state_each(int (*take)(const char *bdf, void *data), void *data);
 
+void state_note_unplug(const char *bdf);
+void state_each_unplug(void (*take)(const char *bdf, long long when, void *data), void *data);
+
 int state_lock_card(const struct card *card, char *holder, size_t size);
 bool state_take_turn(const char *name, unsigned int gap_ms);
 int state_try_all_slots(unsigned int max, int *fds, unsigned int *held);

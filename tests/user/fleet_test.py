@@ -264,6 +264,32 @@ def test_garbled_inventory():
     check("the inventory (Input/output error)" in found.get("not-seen", ""), found)
 
 
+def test_flapping():
+    """A card that leaves three times in an hour is named; twice, long ago, or still there is nothing."""
+    host = hosts.Host(WORK / "host", "healthy")
+    file, other = host.root / "run/softtape/unplugs", "0000:09:00.0"
+    file.parent.mkdir(parents=True)
+
+    def flapping():
+        return [(f["bdf"], f["evidence"]) for f in document(on_host(host, "doctor", "--json"))["findings"] if f["code"] == "card-flapping"]
+
+    for count in range(1, 4):
+        check(not flapping(), f"after {count - 1}")
+        for bdf in (CARD, other):
+            check(on_host(host, "check", "--on-unplug", bdf).returncode == 0, bdf)
+        check(file.read_text(encoding="utf-8").count(f" {other}\n") == count, "not noted")
+    check(CARD not in file.read_text(encoding="utf-8"), "noted although it is there")
+    (bdf, evidence), = flapping()
+    check(bdf == other and evidence.startswith("left 3 times in 1 minutes") and evidence.endswith(" minutes, the last time 0 minutes ago"), evidence)
+
+    now = int(time.time())
+    file.write_text("".join(f"{now - age} {other}\n" for age in (4000, 3900, 3700, 100, 50)) + f"{now + 900} {other}\ngarbage\n{now} x\n", encoding="utf-8")
+    check(not flapping(), "long ago, or in the future")
+    file.write_text(f"{now} {other}\n" * 400, encoding="utf-8")
+    check(on_host(host, "check", "--on-unplug", other).returncode == 0, "a long file")
+    check(file.read_text(encoding="utf-8").count("\n") == 1, "grows without end")
+
+
 def test_plug_off():
     """on_plug=off: what was said of a card that left does not stand when one is plugged again."""
     host = checked()

@@ -53,6 +53,8 @@ def doctor_says(vm):
     expect(status == 1 and list(wrong(found)) == ["data-fault", *usual], f"bad card: {status} {wrong(found)}")
     vm.unplug()
     guest.settle(vm)
+    # Twice so far, so the next one would be flapping.
+    expect(card.bdf in vm.ok("cat /run/softtape/unplugs; rm /run/softtape/unplugs"), "the unit did not note the unplug")
 
     guest.unload(vm, "nvidia_uvm", "nvidia")
     guest.hide(vm, "/lib/modules/$(uname -r)/extra/nvidia.ko", "/lib/modules/$(uname -r)/extra/nvidia-uvm.ko")
