@@ -27,7 +27,7 @@
 bool nvml_open(struct nvml_calls *ret_calls)
 {
 	void *library = dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
-	struct nvml_calls calls;
+	struct nvml_calls calls = { 0 };
 
 	if (!library)
 		return false;
