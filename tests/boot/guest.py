@@ -208,6 +208,26 @@ def failed_units(vm):
     return vm.ok("systemctl list-units --state=failed --plain --no-legend | cut -d' ' -f1").split()
 
 
+def add_services(vm, folder):
+    """Two services behind softtape-ready.target, test-Wants and test-Requires, in a folder of units; a boot starts them if enabled."""
+    vm.ok(f"""mkdir -p {folder} && cd {folder} || exit 1
+        for word in Wants Requires; do
+            printf '%s\\n' [Unit] $word=softtape-ready.target After=softtape-ready.target [Service] Type=oneshot RemainAfterExit=yes \\
+                ExecStart=true [Install] WantedBy=multi-user.target >test-$word.service || exit 1
+        done
+        systemctl daemon-reload""")
+
+
+def drop_services(vm, folder):
+    """And away."""
+    vm.ok(f"systemctl disable test-Wants test-Requires; rm -f {folder}/test-*.service; systemctl daemon-reload")
+
+
+def services(vm):
+    """State of the two, that of test-Wants first."""
+    return vm.ok("systemctl show -P ActiveState test-Wants test-Requires").split()
+
+
 def settle(vm):
     """All events of udev and jobs of systemd are done."""
     vm.ok("udevadm settle")

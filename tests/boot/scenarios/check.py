@@ -44,20 +44,12 @@ def checks_per_plug(vm):
         expect(not guest.failed_units(vm), f"failed: {guest.failed_units(vm)}")
 
 
-def services(vm):
-    """State of the two services of the scenario below: after the checks, and after good ones only."""
-    return vm.ok("systemctl show -P ActiveState test-Wants test-Requires").split()
-
-
 @scenario()
 def services_after_checks(vm):
     """softtape-ready.target: a service that wants it starts after the check, one that requires it only on a usable card"""
-    vm.ok("""mkdir -p /run/systemd/system && cd /run/systemd/system || exit 1
-        for word in Wants Requires; do
-            printf '[Unit]\\n%s=softtape-ready.target\\nAfter=softtape-ready.target\\n' $word >test-$word.service
-            printf '[Service]\\nType=oneshot\\nRemainAfterExit=yes\\nExecStart=true\\n' >>test-$word.service
-        done
-        mkfifo /run/test-checking; systemctl daemon-reload""")
+    folder = "/run/systemd/system"
+    guest.add_services(vm, folder)
+    vm.ok("mkfifo /run/test-checking")
     guest.on_plug(vm, "quick")
     try:
         for words, verdict, after in (("", "pass", ["active", "active"]), ("known=7", "fault", ["active", "inactive"])):
@@ -67,18 +59,19 @@ def services_after_checks(vm):
             card = vm.plug(P104)
             vm.ok("systemctl start --no-block test-Wants test-Requires")
             vm.wait(f"grep -q '\"context\"' /run/softtape/{card.bdf}.json", 60, "the check to reach CUDA")
-            expect(services(vm) == ["inactive", "inactive"], f"during the check: {services(vm)}")
+            expect(guest.services(vm) == ["inactive", "inactive"], f"during the check: {guest.services(vm)}")
             vm.ok("cat /run/test-checking")
             expect(guest.wait_check(vm, card.bdf)["verdict"] == verdict, "not the verdict")
             guest.settle(vm)
-            expect(services(vm) == after, f"{verdict}: {services(vm)}")
+            expect(guest.services(vm) == after, f"{verdict}: {guest.services(vm)}")
             expect(guest.failed_units(vm) == ([] if verdict == "pass" else ["softtape-ready.service"]),
                    f"{verdict}: failed: {guest.failed_units(vm)}")
             vm.ok("systemctl stop test-Wants test-Requires softtape-ready.target softtape-ready.service; systemctl reset-failed")
             vm.unplug()
             guest.settle(vm)
     finally:
-        vm.ok("rm -f /run/systemd/system/test-*.service /run/test-checking; systemctl daemon-reload")
+        guest.drop_services(vm, folder)
+        vm.ok("rm -f /run/test-checking")
 
 
 @scenario()

@@ -42,12 +42,22 @@ def check_boot(vm, card, mark):
 
 @scenario(Boot(cards=((0, P104, ()),)))
 def card_at_boot(vm):
-    """card present at power-on, and again after a reboot: one line and one check each time"""
+    """card present at power-on, and again after a reboot: one line and one check each time, and services only behind it"""
+    folder = "/etc/systemd/system"
     card = vm.ports[0].cards[0]
     check_boot(vm, card, 0)
+    guest.add_services(vm, folder)
+    vm.ok("systemctl enable test-Wants test-Requires; echo cuCtxCreate_v2=delay:3000 >/etc/softtape-fake.conf")
     mark = vm.mark()
     vm.reboot()
     check_boot(vm, card, mark)
+    guest.settle(vm)
+    expect(guest.services(vm) == ["active", "active"], f"{guest.services(vm)}")
+    ended = guest.state(vm, card.bdf)["cards"][0]["run"]["ended"]
+    begun = vm.ok("systemctl show --timestamp=unix -P ExecMainStartTimestamp test-Wants test-Requires").split()
+    expect(all(int(time.lstrip("@")) >= ended for time in begun), f"begun {begun}, the check ended {ended}")
+    guest.drop_services(vm, folder)
+    vm.ok("rm /etc/softtape-fake.conf")
 
 
 @scenario(Boot(native=True))
