@@ -16,7 +16,7 @@ SERIES = {
 	"7.2": ("trixie", "trixie-backports", "7.2."),
 	"7": ("trixie", "trixie-backports", "7."),
 }
-FLAVOURS = {"cloud": "cloud-amd64", "generic": "amd64"}
+FLAVOURS = {"cloud": "cloud-amd64", "generic": "amd64", "rt": "rt-amd64"}
 
 
 def unpack(debs, path):
