@@ -184,7 +184,7 @@ class Host:
             full.write_bytes(elf(pairs, signer[0] if signer else None))
         else:
             full.write_text("".join(line + "\n" for line in value), encoding="utf-8")
-        subprocess.run(["touch", "-d", f"@{seconds}", full], check=True)
+        os.utime(full, (seconds, seconds))
 
     def environment(self):
         """How the program is told that this is its machine."""
