@@ -32,9 +32,13 @@ def install_on_running_host(vm):
     expect(guest.runs(vm, card.bdf) == 0, "a check ran before anything was installed")
     vm.ok("rm /run/modprobe.d/test.conf; mv /run/70-softtape.rules /usr/local/lib/udev/rules.d/")
 
+    vm.ok("mkdir -p /usr/local/lib/systemd/catalog")
+    vm.send(TOP / "build/softtape.catalog", "/usr/local/lib/systemd/catalog/softtape.catalog")
+
     mark = vm.mark()
     text = vm.ok(f"{host} start")
     expect("module loaded" in text, text)
+    vm.ok("journalctl --list-catalog | grep -q softtape")
     guest.one_line(vm, card.bdf, mark).has(state="applied")
     expect(guest.wait_check(vm, card.bdf)["verdict"] == "pass", "the card does not pass")
     expect(guest.runs(vm, card.bdf) == 1, f"{guest.runs(vm, card.bdf)} checks")
@@ -48,7 +52,8 @@ def install_on_running_host(vm):
     expect("active after reboot" in text, text)
     expect(guest.runs(vm, card.bdf) == 2, "no check after the new program was installed")
 
-    vm.ok(f"{host} stop; {host} unload; {host} dkms-remove; {host} forget")
+    vm.ok(f"{host} stop; {host} unload; {host} dkms-remove; rm -r /usr/local/lib/systemd/catalog; {host} forget")
+    vm.ok("! journalctl --list-catalog | grep softtape")
     vm.ok("! grep -q ^softtape /proc/modules; ! ls -d /run/softtape /var/lib/softtape /var/lib/dkms/softtape")
     expect(not guest.failed_units(vm), f"failed: {guest.failed_units(vm)}")
 
