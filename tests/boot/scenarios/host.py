@@ -52,8 +52,9 @@ def install_on_running_host(vm):
     expect("active after reboot" in text, text)
     expect(guest.runs(vm, card.bdf) == 2, "no check after the new program was installed")
 
-    vm.ok(f"{host} stop; {host} unload; {host} dkms-remove; rm -r /usr/local/lib/systemd/catalog; {host} forget")
-    vm.ok("! journalctl --list-catalog | grep softtape")
+    vm.ok("printf '#!/bin/sh\\necho $* >/run/initramfs-made\\n' >/run/older/update-initramfs; chmod +x /run/older/update-initramfs")
+    vm.ok(f"{host} stop; {host} unload; {host} dkms-remove; rm -r /usr/local/lib/systemd/catalog; PATH=/run/older:$PATH; {host} forget")
+    vm.ok("! journalctl --list-catalog | grep softtape && grep -qx -e '-u -k all' /run/initramfs-made")
     vm.ok("! grep -q ^softtape /proc/modules; ! ls -d /run/softtape /var/lib/softtape /var/lib/dkms/softtape")
     expect(not guest.failed_units(vm), f"failed: {guest.failed_units(vm)}")
 
