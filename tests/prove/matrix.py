@@ -163,7 +163,7 @@ def multi_function(vm):
     """card with an audio function: one line, both functions off and out of D3cold"""
     plug_fake(vm, "functions=2 ep_l1ss=0xf port_l1ss=0xf").has(**APPLIED, l1ss="off(was on)", d3cold="off(was on)")
     links_off(vm, FAKE, AUDIO, PORT)
-    vm.ok(f"! test -e /sys/bus/pci/devices/{AUDIO}/softtape; "
+    vm.ok(f"! test -e /sys/bus/pci/devices/{AUDIO}/softtape && "
           f"[ $(cat /sys/bus/pci/devices/{AUDIO}/d3cold_allowed) = 1 ]")
     drop_fake(vm)
 
