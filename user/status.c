@@ -3,9 +3,11 @@
 #include <poll.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "check.h"
 #include "command.h"
+#include "journal.h"
 #include "output.h"
 #include "state.h"
 #include "status.h"
@@ -246,6 +248,26 @@ static void tell_waiting(struct result *result)
 				    not_final(&result->row[i]));
 }
 
+/* Whoever waits, or reads the journal of the unit that does, is told for what; once, until it is something else. */
+static void say_waiting(const struct result *result, char *said, size_t size)
+{
+	char text[512] = "";
+	size_t i, len = 0;
+
+	for (i = 0; i < result->nr && len < sizeof(text); i++)
+		if (not_final(&result->row[i]))
+			len += (size_t)snprintf(text + len, sizeof(text) - len, "%s%s %s", len ? ", " : "",
+						result->row[i].card.bdf, not_final(&result->row[i]));
+	if (result->expected > 0 && result->present < (size_t)result->expected && len < sizeof(text))
+		snprintf(text + len, sizeof(text) - len, "%s%zu of %d cards there", len ? ", " : "", result->present,
+			 result->expected);
+	if (!strcmp(text, said))
+		return;
+
+	util_copy(said, size, text);
+	fprintf(stderr, "softtape: waiting: %s\n", text);
+}
+
 /* A look takes milliseconds, and what is waited for seconds: checks, drivers, cards that come up late. */
 #define LOOK_MS	250
 
@@ -254,6 +276,8 @@ int wait_run(const struct options *options, struct result *result)
 	long long until_ms = options->timeout_s < 0 ? 0 : util_now_ms() + options->timeout_s * 1000LL;
 	const char *command = result->command;
 	struct softtape_policy policy = result->policy;
+	bool told = isatty(STDERR_FILENO) || journal_is_output();
+	char said[512] = "";
 	int ret;
 
 	for (;;) {
@@ -264,6 +288,8 @@ int wait_run(const struct options *options, struct result *result)
 			tell_waiting(result);
 			return verdict_exit(VERDICT_NOT_TESTABLE);
 		}
+		if (told)
+			say_waiting(result, said, sizeof(said));
 		result_free(result);
 		result->command = command;
 		result->policy = policy;

@@ -138,6 +138,17 @@ def test_wait():
     found = document(answer)["findings"]
     check(answer.returncode == 3 and found[0]["code"] == "wait-timeout" and found[0]["evidence"] == "never checked", answer.stdout)
 
+    # A person at a terminal is told for what, once; elsewhere nothing mixes with the answer.
+    terminal, end = os.openpty()
+    with subprocess.Popen([PROGRAM, "wait", "--expect", "3", "--timeout", "1"], stdout=subprocess.DEVNULL, stderr=end,
+                          env={**os.environ, **hosts.surroundings(host)}) as process:
+        process.wait(20)
+    os.close(end)
+    said = os.read(terminal, 4096).decode().splitlines()
+    os.close(terminal)
+    check([line for line in said if "waiting" in line] == [f"softtape: waiting: {CARD} never checked, 1 of 3 cards there"], said)
+    check(b"waiting:" not in on_host(host, "wait", "--timeout", "1").stderr, "told to a file")
+
     results = []
     waiting = threading.Thread(target=lambda: results.append((on_host(host, "wait", timeout=60).returncode, time.monotonic())))
     waiting.start()

@@ -60,6 +60,7 @@ def services_after_checks(vm):
             vm.ok("systemctl start --no-block test-Wants test-Requires")
             vm.wait(f"grep -q '\"context\"' /run/softtape/{card.bdf}.json", 60, "the check to reach CUDA")
             expect(guest.services(vm) == ["inactive", "inactive"], f"during the check: {guest.services(vm)}")
+            vm.wait(f"journalctl -q -b -u softtape-ready | grep -q 'waiting: {card.bdf} being checked'", 30, "word of the waiting")
             vm.ok("cat /run/test-checking")
             expect(guest.wait_check(vm, card.bdf)["verdict"] == verdict, "not the verdict")
             guest.settle(vm)
