@@ -504,6 +504,8 @@ int softtape_smbus_init(void)
 
 err_pci_unregister:
 	bus_unregister_notifier(&pci_bus_type, &pci_nb);
+	/* A controller that bound meanwhile may have asked for a look that is still to come. */
+	cancel_delayed_work_sync(&work);
 err_workqueue:
 	destroy_workqueue(workqueue);
 	return ret;
