@@ -3,15 +3,16 @@
 # Runs in the light guest: cards come and go while the module does too, files are read, drivers bind, policies change.
 # usage: cycles.sh SEED CYCLES; prints what failed and at the end "cycles N seed N records N"; status 1 when a card was missed
 #
-# What is chosen comes from the seed; how the processes meet is up to the kernel. Only builtins of the shell in the loops:
-# a process costs more than a plug here.
+# What is chosen comes from the seed; how the processes meet is up to the kernel. The others take part in each cycle, each
+# from a moment of its own on, and then wait for the next one: the plugs are to get the time. Only builtins of the shell in
+# the loops, as a process costs as much as a plug here.
 
 seed=$1 cycles=$2
 mod=/lib/modules
 dev=/sys/bus/pci/devices
 bus=/sys/devices/pci4b4b:00/pci_bus/4b4b:00
 par=/sys/module/fakehost/parameters
-stop=/run/stop pause=/run/pause busy=/run/busy
+stop=/run/stop pause=/run/pause busy=/run/busy now=/run/cycle clock=/run/clock
 card=4b4b:01:00.0
 records=0 failed=0
 
@@ -32,9 +33,30 @@ get()
 	read -r line <"$1"
 } 2>/dev/null
 
+# A sleep without a process: nobody writes into this pipe.
+nap()
+{
+	# shellcheck disable=SC3045 # busybox has -t
+	read -r -t "$1" _ <&9
+}
+
+# Waits for the next cycle, and in it up to 0.4 s.
+join()
+{
+	until get $now && [ "$line" != "$cycle" ]; do
+		[ ! -e $stop ] || return 1
+		nap 0.01
+	done
+	cycle=$line
+	random 40
+	[ $r -ge 10 ] || r=0$r
+	nap 0.$r
+	return 0
+}
+
 readers()
 {
-	while [ ! -e $stop ]; do
+	while join; do
 		for f in card state aspm clkpm l1ss d3cold cap speed smbus report; do
 			get $dev/$card/softtape/$f
 		done
@@ -44,7 +66,7 @@ readers()
 
 binders()
 {
-	while [ ! -e $stop ]; do
+	while join; do
 		put $card /sys/bus/pci/drivers/nvidia/unbind
 		put $card /sys/bus/pci/drivers/nvidia/bind
 		put powersave /sys/module/pcie_aspm/parameters/policy
@@ -55,10 +77,9 @@ binders()
 
 loaders()
 {
-	while [ ! -e $stop ]; do
+	while join; do
 		if [ -e $pause ]; then
 			: >$busy.off
-			usleep 20000
 			continue
 		fi
 		rm -f $busy.off
@@ -80,14 +101,14 @@ loaders()
 expect_record()
 {
 	n=0
-	until get $dev/$card/softtape/state && [ "$line" != pending ]; do
+	until get $dev/"$2"/softtape/state && [ "$line" != pending ]; do
 		n=$((n + 1))
-		if [ $n = 200 ]; then
-			echo "cycle $1: no record, or still pending"
+		if [ $n = 1000 ]; then
+			echo "cycle $1: no record of $2, or still pending"
 			failed=1
 			return
 		fi
-		usleep 50000
+		nap 0.01
 	done
 	records=$((records + 1))
 }
@@ -95,17 +116,22 @@ expect_record()
 hold_loaders()
 {
 	: >$pause
-	until [ -e $busy.off ]; do usleep 10000; done
+	put "before $1" $now
+	until [ -e $busy.off ]; do nap 0.01; done
 	[ -e /sys/module/softtape ] || insmod $mod/softtape.ko
 }
 
-rm -f $stop $pause $busy.off
+rm -f $stop $pause $busy.off $now $clock
+mkfifo $clock
+exec 9<>$clock
 insmod $mod/fakehost.ko functions=2 slots=2 ep_l1ss=0xf port_l1ss=0xf
 insmod $mod/nvidia.ko resident=1
 insmod $mod/softtape.ko
 put 0 $par/present
 readers &
+seed=$((seed + 1))
 binders &
+seed=$((seed + 1))
 loaders &
 
 i=0
@@ -113,11 +139,15 @@ while [ $i -lt "$cycles" ]; do
 	# Twenty cycles with the module coming and going, twenty with it resident.
 	case $((i % 40)) in
 	0) rm -f $pause $busy.off ;;
-	20) hold_loaders ;;
+	20) hold_loaders $i ;;
 	esac
+	put $i $now
 	put 3 $par/present
 	put 1 $bus/rescan
-	[ $((i % 40)) -lt 20 ] || expect_record $i
+	if [ $((i % 40)) -ge 20 ]; then
+		expect_record $i $card
+		expect_record $i 4b4b:02:00.0
+	fi
 	random 4
 	case $r in
 	0)	# gone before anybody is told
@@ -126,7 +156,7 @@ while [ $i -lt "$cycles" ]; do
 	1)	# vanishes somewhere in what is still going on
 		random 60
 		put $((r + 1)) $par/vanish_at
-		usleep 5000
+		nap 0.005
 		put 1 $dev/$card/remove
 		put 0 $par/vanish_at ;;
 	2)	# an access fails
