@@ -119,9 +119,13 @@ kunit: ## the module's KUnit suites on Debian's stock kernels 6.1, 6.12 and newe
 	$(Q)tests/kunit/run
 
 .PHONY: prove
-prove: ## what takes too long for CI: sanitizers, fuzzers, every kernel of the DKMS builds, packages in clean trees, Slurm and the node exporter, every scenario, the module on five kernels and on one that watches itself, full lengths
+prove: ## the module at length: five kernels, one that watches itself, failing memory, hostile cards, fuzzers; 20 minutes once its kernels are built
 	$(Q)scripts/deps test
-	$(Q)PROVE=1 scripts/test check user san fuzz dkms packages fleet kunit module boot
+	$(Q)PROVE=1 scripts/test kunit fuzz module
+
+.PHONY: prove-all
+prove-all: prove ## and all else that is too long for CI: sanitizers, DKMS on every kernel, packages in clean trees, Slurm and the node exporter, every scenario
+	$(Q)PROVE=1 scripts/test check user san dkms packages fleet boot
 
 .PHONY: coverage
 coverage: ## lines of kmod/ that KUnit reaches on the debug kernel, with what it does not: build/prove/coverage.txt
