@@ -193,8 +193,38 @@ static void ninth_test(struct kunit *test)
 	KUNIT_EXPECT_STREQ(test, said(test), "none");
 	KUNIT_EXPECT_NULL(test, find(host_card(test, 0, 0)));
 	KUNIT_EXPECT_FALSE(test, has_folder(adapter, 0x4c));
+	/* Its driver may leave all the same. */
+	pci_unregister_driver(&controller_driver);
+	for (i = 0; i < CONTROLLERS_MAX; i++)
+		KUNIT_EXPECT_PTR_EQ(test, controllers[i].pdev, others);
 	memset(controllers, 0, sizeof(controllers));
 	module_unload();
+}
+
+/* A controller that does not wake up is not called awake, and no reference to it is kept. */
+static void asleep_test(struct kunit *test)
+{
+	struct pci_dev *pdev;
+	int before;
+
+	controller_start(test);
+	pdev = host_card(test, 0, 0);
+	KUNIT_ASSERT_EQ(test, module_load("smbus", "hold"), 0);
+	before = atomic_read(&pdev->dev.power.usage_count);
+	pdev->dev.power.runtime_status = RPM_SUSPENDED;
+	pdev->dev.power.runtime_error = -EIO;
+	softtape_smbus_card_added();
+	KUNIT_EXPECT_STREQ(test, said(test), "none");
+	KUNIT_EXPECT_EQ(test, atomic_read(&pdev->dev.power.usage_count), before);
+
+	pdev->dev.power.runtime_error = 0;
+	pdev->dev.power.runtime_status = RPM_ACTIVE;
+	softtape_smbus_card_removed();
+	softtape_smbus_card_added();
+	KUNIT_EXPECT_EQ(test, strncmp(said(test), "held:", 5), 0);
+	KUNIT_EXPECT_EQ(test, atomic_read(&pdev->dev.power.usage_count), before + 1);
+	module_unload();
+	KUNIT_EXPECT_EQ(test, atomic_read(&pdev->dev.power.usage_count), before);
 	pci_unregister_driver(&controller_driver);
 }
 
@@ -228,6 +258,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(unbind_test),
 	KUNIT_CASE(busy_test),
 	KUNIT_CASE(ninth_test),
+	KUNIT_CASE(asleep_test),
 	KUNIT_CASE(failing_init_test),
 	KUNIT_CASE(dry_run_test),
 	{ }
