@@ -128,10 +128,10 @@ prove-all: prove ## and all else that is too long for CI: sanitizers, DKMS on ev
 	$(Q)PROVE=1 scripts/test check user san dkms packages fleet boot
 
 .PHONY: coverage
-coverage: ## lines of kmod/ that KUnit reaches on the debug kernel, with what it does not: build/prove/coverage.txt
+coverage: ## lines and branches of kmod/ that KUnit and the scenarios run on the debug kernel, and why not the rest: build/prove/coverage.txt
 	$(Q)scripts/deps test
-	$(Q)tests/prove/run coverage
-	$(Q)cat build/prove/coverage.txt
+	$(Q)rm -f build/prove/coverage.txt
+	$(Q)tests/prove/run coverage; status=$$?; cat build/prove/coverage.txt && exit $$status
 
 .PHONY: fuzz
 fuzz: ## feed the readers of logs and dumps and the JSON writer with anything, SECONDS=60 each (clang)
