@@ -84,31 +84,42 @@ static bool answers(struct pci_dev *pdev)
 	return !pci_read_config_word(pdev, PCI_VENDOR_ID, &vendor) && vendor != 0xffff;
 }
 
-static void read_end(struct pci_dev *pdev, struct softtape_end *end)
+/* The search takes a header that cannot be read for the end of the list, so it must come to that twice. */
+static int find_l1ss(struct pci_dev *pdev)
 {
-	int pos;
+	int pos = pci_find_ext_capability(pdev, PCI_EXT_CAP_ID_L1SS);
+
+	return pos ? pos : pci_find_ext_capability(pdev, PCI_EXT_CAP_ID_L1SS);
+}
+
+/* False when a register could not be read: the core gives 0 then, which looks like off. */
+static bool read_end(struct pci_dev *pdev, struct softtape_end *end)
+{
+	int pos, failed = 0;
 
 	memset(end, 0, sizeof(*end));
 	end->known = true;
 	if (!pci_is_pcie(pdev))
-		return;
+		return true;
 
 	end->version = pdev->pcie_flags_reg & PCI_EXP_FLAGS_VERS;
 	end->type = pci_pcie_type(pdev);
-	pcie_capability_read_dword(pdev, PCI_EXP_LNKCAP, &end->lnkcap);
-	pcie_capability_read_word(pdev, PCI_EXP_LNKCTL, &end->lnkctl);
-	pcie_capability_read_word(pdev, PCI_EXP_LNKSTA, &end->lnksta);
+	failed |= pcie_capability_read_dword(pdev, PCI_EXP_LNKCAP, &end->lnkcap);
+	failed |= pcie_capability_read_word(pdev, PCI_EXP_LNKCTL, &end->lnkctl);
+	failed |= pcie_capability_read_word(pdev, PCI_EXP_LNKSTA, &end->lnksta);
 	if (end->version > 1) {
-		pcie_capability_read_dword(pdev, PCI_EXP_LNKCAP2, &end->lnkcap2);
-		pcie_capability_read_word(pdev, PCI_EXP_LNKCTL2, &end->lnkctl2);
+		failed |= pcie_capability_read_dword(pdev, PCI_EXP_LNKCAP2, &end->lnkcap2);
+		failed |= pcie_capability_read_word(pdev, PCI_EXP_LNKCTL2, &end->lnkctl2);
 	}
 
 	end->ext_known = true;
-	pos = pci_find_ext_capability(pdev, PCI_EXT_CAP_ID_L1SS);
+	pos = find_l1ss(pdev);
 	if (pos) {
-		pci_read_config_dword(pdev, pos + PCI_L1SS_CAP, &end->l1ss_cap);
-		pci_read_config_dword(pdev, pos + PCI_L1SS_CTL1, &end->l1ss_ctl1);
+		failed |= pci_read_config_dword(pdev, pos + PCI_L1SS_CAP, &end->l1ss_cap);
+		failed |= pci_read_config_dword(pdev, pos + PCI_L1SS_CTL1, &end->l1ss_ctl1);
 	}
+
+	return !failed;
 }
 
 /**
@@ -121,26 +132,27 @@ static void read_end(struct pci_dev *pdev, struct softtape_end *end)
  * Return:
  * * %0		- read
  * * %-ENODEV	- the port answers and the card does not, twice: it is off the bus
- * * %-EAGAIN	- the port does not answer; nothing can be said of the card
+ * * %-EAGAIN	- the port does not answer, or a register could not be read; nothing can be said of the card
  */
 int softtape_link_read(struct pci_dev *card, struct softtape_link *ret_link)
 {
 	struct pci_dev *port = softtape_link_port(card);
 	unsigned int i;
+	bool read;
 
 	memset(ret_link, 0, sizeof(*ret_link));
 	ret_link->above = port ? SOFTTAPE_ABOVE_PORT : SOFTTAPE_ABOVE_NONE;
 	ret_link->d3cold = card->no_d3cold ? SOFTTAPE_OFF : SOFTTAPE_ON;
 
-	read_end(card, &ret_link->fn[ret_link->nr_fn++]);
+	read = read_end(card, &ret_link->fn[ret_link->nr_fn++]);
 	if (port)
-		read_end(port, &ret_link->port);
+		read &= read_end(port, &ret_link->port);
 
 	for (i = 0; i < SOFTTAPE_FUNCTIONS_MAX; i++) {
 		struct pci_dev *pdev = softtape_link_function(card, i);
 
 		if (pdev && pdev != card) {
-			read_end(pdev, &ret_link->fn[ret_link->nr_fn++]);
+			read &= read_end(pdev, &ret_link->fn[ret_link->nr_fn++]);
 			if (!pdev->no_d3cold)
 				ret_link->d3cold = SOFTTAPE_ON;
 		}
@@ -149,7 +161,7 @@ int softtape_link_read(struct pci_dev *card, struct softtape_link *ret_link)
 
 	/* Asked after the registers: whatever was read before a card vanished is not trusted. */
 	if (answers(card))
-		return 0;
+		return read ? 0 : -EAGAIN;
 	if (port && !answers(port))
 		return -EAGAIN;
 
@@ -204,12 +216,15 @@ static void read_states(struct pci_dev *card, bool on[SOFTTAPE_D3COLD])
 {
 	struct softtape_link link;
 	struct softtape_view view;
-	bool read = !softtape_link_read(card, &link);
-	int i;
+	int ret, i;
+
+	ret = softtape_link_read(card, &link);
+	if (ret == -EAGAIN)
+		ret = softtape_link_read(card, &link);
 
 	softtape_view_make(&link, &view);
 	for (i = 0; i < SOFTTAPE_D3COLD; i++)
-		on[i] = read && softtape_value_on(view.item[i]);
+		on[i] = !ret && softtape_value_on(view.item[i]);
 }
 
 /**

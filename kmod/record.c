@@ -418,7 +418,8 @@ static void settle(struct record *record, bool again)
 		record->untold = softtape_link_settle(record->owner, &softtape_policy, &record->outcome);
 }
 
-static void conclude(struct record *record, const char *after)
+/* -EAGAIN: the registers could not be read, and nothing new was said. */
+static int conclude(struct record *record, const char *after)
 {
 	struct softtape_report report;
 	struct softtape_view now;
@@ -428,13 +429,14 @@ static void conclude(struct record *record, const char *after)
 	if (ret == -ENODEV)
 		publish_lost(record, after);
 	if (ret)
-		return;
+		return ret;
 
 	check_cap(record, &now);
 	record->outcome.bound = softtape_link_bound(record->owner);
 	report_init(record, &report);
 	softtape_report_make(&report, &record->first, &now, &softtape_policy, &record->outcome);
 	publish(record, &report, after);
+	return 0;
 }
 
 static bool awake(struct pci_dev *pdev)
@@ -561,8 +563,7 @@ static int work_awake(struct record *record, const char *after, bool resumed)
 		settle(record, false);
 	}
 
-	conclude(record, after);
-	return record->final ? 0 : -EAGAIN;
+	return conclude(record, after) == -EAGAIN ? -EAGAIN : 0;
 }
 
 static void record_free(struct record *record)
@@ -792,7 +793,8 @@ void softtape_record_bind(struct pci_dev *pdev)
 		forbid_d3cold(record);
 	}
 	settle(record, false);
-	conclude(record, "bind");
+	if (conclude(record, "bind") == -EAGAIN)
+		queue_event(record, "bind");
 	mutex_unlock(&record->lock);
 }
 
@@ -815,7 +817,8 @@ void softtape_record_bound(struct pci_dev *pdev)
 	}
 
 	mutex_lock(&record->lock);
-	conclude(record, "bind");
+	if (conclude(record, "bind") == -EAGAIN)
+		queue_event(record, "bind");
 	mutex_unlock(&record->lock);
 }
 
@@ -907,8 +910,7 @@ static int verify_locked(struct record *record)
 		settle(record, true);
 	}
 
-	conclude(record, "verify");
-	return 0;
+	return conclude(record, "verify") == -EAGAIN ? -EAGAIN : 0;
 }
 
 /**
@@ -920,7 +922,7 @@ static int verify_locked(struct record *record)
  * Return:
  * * %0		- the snapshot is new
  * * %-ENODEV	- no record
- * * %-EAGAIN	- still pending, or the port sleeps
+ * * %-EAGAIN	- still pending, or the port sleeps, or a register could not be read
  * * %-EPERM	- the slot is skipped
  */
 int softtape_record_verify(struct device *dev)
