@@ -401,12 +401,17 @@ static void check_cap(struct record *record, const struct softtape_view *now)
 static void restore_tls(struct record *record)
 {
 	struct pci_dev *port = softtape_link_port(record->owner);
+	int tls;
 
 	if (!record->tls_ours || record->tls_ours == record->tls_old)
 		return;
 
+	/* There is no later moment, so an access that fails gets a second chance here. */
 	pm_runtime_get_sync(&port->dev);
-	if (softtape_link_set_tls(port, record->tls_ours, record->tls_old) == record->tls_old)
+	tls = softtape_link_set_tls(port, record->tls_ours, record->tls_old);
+	if (tls == -ENODEV || tls == record->tls_ours)
+		tls = softtape_link_set_tls(port, record->tls_ours, record->tls_old);
+	if (tls == record->tls_old)
 		record->tls_ours = 0;
 	pm_runtime_put(&port->dev);
 }

@@ -646,6 +646,31 @@ static void missed_access_test(struct kunit *test)
 	}
 }
 
+/* Whatever access fails while the target speed is given back, the next card in the slot is not capped. */
+static void missed_restore_test(struct kunit *test)
+{
+	unsigned int at;
+
+	host_start(test);
+	for (at = 1; at < 100; at++) {
+		struct pci_dev *card = fakehost_card(0, 0);
+
+		KUNIT_ASSERT_EQ(test, module_load("speed", "gen1"), 0);
+		settled(test, card);
+		KUNIT_EXPECT_EQ(test, fakehost_peek(0, true, "lnkctl2") & 0xf, 1u);
+		fakehost_knobs.fail_at = at;
+		module_unload();
+		KUNIT_EXPECT_EQ_MSG(test, fakehost_peek(0, true, "lnkctl2") & 0xf, 3u, "access %u failed", at);
+		fakehost_poke(0, true, "lnkctl2", 3);
+		pci_dev_put(card);
+		if (fakehost_knobs.fail_at)
+			break;
+	}
+	fakehost_knobs.fail_at = 0;
+	KUNIT_EXPECT_GT(test, at, 3u);
+	KUNIT_EXPECT_LT(test, at, 100u);
+}
+
 /* The card vanishes at any access of its life; it is removed some time later, as slots do. */
 static void vanish_test(struct kunit *test)
 {
@@ -704,6 +729,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(no_directory_test),
 	KUNIT_CASE(unload_with_timer_test),
 	KUNIT_CASE(missed_access_test),
+	KUNIT_CASE(missed_restore_test),
 	KUNIT_CASE(vanish_test),
 	{ }
 };
