@@ -220,10 +220,13 @@ static void print_line(struct record *record, const struct softtape_report *repo
 static void send_uevent(struct record *record, const struct softtape_report *report)
 {
 	char state[32], card[48], *env[3] = { state, card };
+	int ret;
 
 	snprintf(state, sizeof(state), "SOFTTAPE_STATE=%s", softtape_state_word(report->state));
 	snprintf(card, sizeof(card), "SOFTTAPE_CARD=%s", report->card->name);
-	kobject_uevent_env(&record->owner->dev.kobj, KOBJ_CHANGE, env);
+	ret = kobject_uevent_env(&record->owner->dev.kobj, KOBJ_CHANGE, env);
+	if (ret)
+		pci_warn(record->owner, "softtape: no uevent (%d)\n", ret);
 }
 
 /* Snapshot, line, uevent, in this order. The first call in a life prints the final line, a later one only news. */

@@ -218,6 +218,9 @@ static void hold_address(struct controller *controller, struct softtape_smbus *s
 	client = i2c_new_dummy_device(adapter, search.address);
 	if (!IS_ERR(client))
 		controller->client[i] = client;
+	/* Another owner came first: i2c_event() hears of it. */
+	else if (PTR_ERR(client) != -EBUSY)
+		pci_warn(controller->pdev, "softtape: 0x%02x is not held (%ld)\n", search.address, PTR_ERR(client));
 }
 
 /*
