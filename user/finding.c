@@ -203,7 +203,7 @@ static const struct finding_info table[] = {
 			"missing).",
 		.remedy = "Install headers and driver (Debian: component non-free); for a Pascal or Volta card "
 			"at most branch 580.",
-		.command = "sudo apt install linux-headers-{kernel} nvidia-driver && sudo dkms autoinstall -k {kernel}",
+		.command = "softtape doctor",
 		.zh = {
 			"当前内核没有 nvidia 模块",
 			"没有安装 nvidia 驱动，或没有为这个内核编译（缺少头文件）。",
@@ -793,7 +793,7 @@ static const struct finding_info table[] = {
 		.cause = "One of the two was updated alone. They still talk to each other, but a newer word of "
 			"one may be unknown to the other.",
 		.remedy = "Install both from one source, then reboot.",
-		.command = "softtape --version; cat /sys/module/softtape/version; dkms status softtape",
+		.command = "softtape --version; cat /sys/module/softtape/version; sudo dkms status softtape",
 		.zh = {
 			"程序和 softtape 模块的版本不同",
 			"只更新了其中一个。它们仍能配合，但一方的新词另一方可能不认识。",
@@ -1317,7 +1317,7 @@ static const struct finding_info table[] = {
 		.cause = "The kernel ended a program because main memory was full: mining rigs often have 4 or "
 			"8 GB. In training this looks like a crash of the card.",
 		.remedy = "Use fewer data-loader workers, add swap or memory.",
-		.command = "free -h; journalctl -k -g 'Out of memory'",
+		.command = "free -h; sudo journalctl -k -g 'Out of memory'",
 		.zh = {
 			"机器内存耗尽",
 			"主内存已满，内核结束了一个程序：矿机往往只有 4 或 8 GB。训练中看起来像卡崩溃。",

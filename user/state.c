@@ -242,6 +242,8 @@ static void parse_findings(struct json_object *document, struct outcome *outcome
 		finding_make(&finding, code, text_of(object, "bdf"), "%s", text_of(object, "evidence"));
 		if (code == FINDING_CUDA)
 			util_copy(finding.word, sizeof(finding.word), word);
+		/* Made for this machine by the check; what the row alone says has no driver's name and no apt lines. */
+		util_copy(finding.command, sizeof(finding.command), text_of(object, "command"));
 		outcome_add(outcome, &finding);
 	}
 }

@@ -63,9 +63,11 @@ def test_apt_lines():
     for name, wanted in (("no-driver-one-line", one_line + "sudo apt update && sudo apt install linux-headers-amd64" + tail),
                          ("no-driver-deb822", deb822 + "sudo apt update && sudo apt install linux-headers-amd64" + tail),
                          ("no-driver-non-free-on", "sudo apt update && sudo apt install linux-headers-cloud-amd64" + tail)):
-        found = document(on_host(hosts.Host(WORK / "host", name), "doctor", "--json"))
-        command = [f["command"] for f in found["findings"] if f["code"] == "no-nvidia-module"]
-        check(command == [wanted], f"{name}: {command}")
+        host = hosts.Host(WORK / "host", name)
+        for words in (["doctor", "--json"], ["check", "--level", "quick", "--json"], ["status", "--json"]):
+            found = document(on_host(host, *words))
+            command = [f["command"] for f in found["findings"] if f["code"] == "no-nvidia-module"]
+            check(command == [wanted], f"{name}: {words[0]}: {command}")
 
 
 def test_apt_lines_work():
