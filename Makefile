@@ -176,6 +176,7 @@ install-files: dkms-tree ## only copy the files, below DESTDIR if given; build t
 
 .PHONY: deb
 deb: ## build the Debian packages softtape and softtape-dkms into build/deb
+	$(Q)scripts/deps deb
 	$(Q)scripts/deb
 
 .PHONY: dkms-tree
