@@ -109,19 +109,24 @@ def check_room():
 		need_space(sum(sizes[n] for n in missing), "the virtual machine")
 
 
-def source_files():
-	"""Files of the source tree that decide what is in the guest, relative paths."""
-	git = ["git", "-C", SOURCE, "ls-files", "-z", "-co", "--exclude-standard"]
+def all_files():
+	"""Files of the source tree that are or could be in git, relative paths."""
+	git = ["git", "-c", f"safe.directory={SOURCE}", "-C", SOURCE, "ls-files", "-z", "-co", "--exclude-standard"]
 	if (SOURCE / ".git").exists() and shutil.which("git"):
 		names = run(git, "listing the source tree").split("\0")
 	else:
 		names = [str(p.relative_to(SOURCE)) for p in SOURCE.rglob("*")]
+	return sorted(n for n in names if n and not n.startswith("build/") and (SOURCE / n).is_file())
+
+
+def source_files():
+	"""Files of the source tree that decide what is in the guest, relative paths."""
 	def counts(name):
 		top, *rest = name.split("/")
 		if top == "tests":
 			return rest and rest[0] in ("guest", "fake")
 		return top not in (".ci", ".git", "build", "debian", "examples", ".gitignore") and not top.endswith(".md")
-	return sorted(n for n in names if n and counts(n) and (SOURCE / n).is_file())
+	return [n for n in all_files() if counts(n)]
 
 
 def content(base, names):
@@ -140,14 +145,13 @@ def copy_tree(source, path):
 	run(namespace("cp", "-a", "--reflink=auto", source, path), "copying a tree")
 
 
-def copy_source(path):
-	"""The current source tree, as a person would clone it, to /usr/local/src/softtape of the tree @path."""
+def copy_source(path, names=None, to="usr/local/src/softtape"):
+	"""The current source tree, or @names of it, as a person would clone it, to a folder of the tree @path."""
 	with tempfile.NamedTemporaryFile("w") as f:
-		f.write("\0".join(source_files()))
+		f.write("\0".join(names or source_files()))
 		f.flush()
-		run(namespace("sh", "-c", """mkdir -p "$3/usr/local/src/softtape" &&
-			tar -C "$1" --null -T "$2" --owner=0 --group=0 -c | tar -C "$3/usr/local/src/softtape" -x""",
-			"sh", SOURCE, f.name, path), "copying the source tree")
+		run(namespace("sh", "-c", """mkdir -p "$3" && tar -C "$1" --null -T "$2" --owner=0 --group=0 -c | tar -C "$3" -x""",
+			      "sh", SOURCE, f.name, f"{path}/{to}"), "copying the source tree")
 
 
 INSTALL = """set -e
@@ -206,6 +210,17 @@ def installed(bare=False):
 	return path, base
 
 
+def copy_overlay(overlay, path):
+	"""The files of a folder onto a tree, owner root, in place of what is there."""
+	run(namespace("cp", "-rdT", "--remove-destination", "--preserve=mode", overlay, path), "copying the overlay")
+
+
+def make_disk(path, disk, size):
+	"""An ext4 file system, sparse, of what is in a tree."""
+	remove(disk)
+	run(namespace("mke2fs", "-q", "-t", "ext4", "-O", "^has_journal", "-d", path, "-E", "root_owner=0:0", disk, size), "mke2fs")
+
+
 def image(overlay=None, bare=False):
 	"""The guest's disk (ext4, sparse; root on it, to be used with snapshot=on).
 
@@ -226,10 +241,8 @@ def image(overlay=None, bare=False):
 			run(namespace("sh", "-c", """cp -al "$1" "$2" && cd "$2" &&
 				rm -rf usr/src/linux-* usr/lib/gcc usr/include usr/bin/*-lto-dump-*""", "sh", source, tmp), "copying a tree")
 			if overlay:
-				run(namespace("cp", "-rdT", "--remove-destination", "--preserve=mode", overlay, tmp), "copying the overlay")
-			remove(disk)
-			run(namespace("mke2fs", "-q", "-t", "ext4", "-O", "^has_journal", "-d", tmp,
-				      "-E", "root_owner=0:0", disk, "1500M"), "mke2fs")
+				copy_overlay(overlay, tmp)
+			make_disk(tmp, disk, "1500M")
 			remove(tmp)
 			disk.rename(path)
 		os.utime(path)
