@@ -9,7 +9,7 @@
 
 static char *kind = "";
 module_param(kind, charp, 0444);
-MODULE_PARM_DESC(kind, "leak, atomic, object, order, freed");
+MODULE_PARM_DESC(kind, "leak, atomic, object, order, freed, race");
 
 static DEFINE_MUTEX(first);
 static DEFINE_MUTEX(second);
@@ -65,6 +65,27 @@ static void use_freed(void)
 	WRITE_ONCE(*byte, 1);
 }
 
+static int raced;
+
+static void count(struct work_struct *work)
+{
+	int i;
+
+	for (i = 0; i < 100000; i++) {
+		raced++;
+		barrier();
+	}
+}
+
+static DECLARE_WORK(counting, count);
+
+static void race(void)
+{
+	queue_work(system_unbound_wq, &counting);
+	count(NULL);
+	flush_work(&counting);
+}
+
 static int __init broken_init(void)
 {
 	if (!strcmp(kind, "leak"))
@@ -77,6 +98,8 @@ static int __init broken_init(void)
 		order();
 	else if (!strcmp(kind, "freed"))
 		use_freed();
+	else if (!strcmp(kind, "race"))
+		race();
 	return 0;
 }
 
