@@ -18,6 +18,7 @@
 #include <linux/seq_file.h>
 #include <linux/sizes.h>
 #include <linux/spinlock.h>
+#include <linux/stacktrace.h>
 #include <linux/suspend.h>
 #include <linux/uaccess.h>
 #include <linux/vmalloc.h>
@@ -186,6 +187,8 @@ KNOB(fail_speed, uint, 0644);
 KNOB(train_reads, int, 0644);
 KNOB(fail_at, uint, 0644);
 KNOB(vanish_at, uint, 0644);
+KNOB(fault_from, ulong, 0644);
+KNOB(fault_to, ulong, 0644);
 KNOB(log_reads, bool, 0644);
 
 static bool autostart = true;
@@ -614,12 +617,27 @@ static struct fn *fn_find(struct pci_bus *bus, unsigned int devfn, struct slot *
 	return NULL;
 }
 
+static bool asked_from(unsigned long from, unsigned long to)
+{
+	unsigned long entries[32];
+	unsigned int i, nr;
+
+	nr = stack_trace_save(entries, ARRAY_SIZE(entries), 0);
+	for (i = 0; i < nr; i++)
+		if (entries[i] >= from && entries[i] < to)
+			return true;
+
+	return false;
+}
+
 /* Faults on request, counted over what reaches slot 0. */
 static bool inject(struct slot *slot)
 {
 	struct fakehost_knobs *k = &fakehost_knobs;
 
-	if (slot != hw->slot)
+	if (slot != hw->slot || !(k->vanish_at || k->fail_at))
+		return false;
+	if (k->fault_from && !asked_from(k->fault_from, k->fault_to))
 		return false;
 
 	if (k->vanish_at && !--k->vanish_at) {

@@ -48,6 +48,8 @@ struct pci_dev;
  * @train_reads: reads of LNKSTA that show Link Training, -1 = all
  * @fail_at:	the so manieth access to slot 0, port or card, fails; counts down, 0 = none
  * @vanish_at:	before the so manieth access to slot 0 its card vanishes; counts down, 0 = none
+ * @fault_from:	both count only accesses that code from this address on asked for, as the stack tells; 0 = all
+ * @fault_to:	up to this address
  * @log_reads:	the record has reads too
  */
 struct fakehost_knobs {
@@ -86,6 +88,8 @@ struct fakehost_knobs {
 	int train_reads;
 	unsigned int fail_at;
 	unsigned int vanish_at;
+	unsigned long fault_from;
+	unsigned long fault_to;
 	bool log_reads;
 };
 
