@@ -135,7 +135,7 @@ coverage: ## lines and branches of kmod/ that KUnit and the scenarios run on the
 
 .PHONY: fuzz
 fuzz: ## feed the readers of logs and dumps and the JSON writer with anything, SECONDS=60 each (clang)
-	$(Q)+$(MAKE) --no-print-directory -s -C tests/fuzz $(if $(SECONDS),SECONDS=$(SECONDS))
+	$(Q)+$(MAKE) --no-print-directory -s -j2 -C tests/fuzz $(if $(SECONDS),SECONDS=$(SECONDS))
 
 .PHONY: bench
 bench: helper ## sizes of the module and the helper, cost of a status and of many simulated checks; KDIR= as for module
