@@ -584,7 +584,7 @@ static void append_measures(const struct outcome *outcome, char *buf, size_t siz
 	if (outcome->link_mbs)
 		append(buf, size, len, " (link carries %u)", outcome->link_mbs);
 	if (outcome->errors)
-		append(buf, size, len, ", %llu errors", outcome->errors);
+		append(buf, size, len, ", %llu error%s", outcome->errors, outcome->errors == 1 ? "" : "s");
 }
 
 /**

@@ -58,6 +58,8 @@ def test_doctor_after_fault():
     codes = [finding["code"] for finding in document(on_host(host, "doctor", "--json"))["findings"]]
     text = on_host(host, "doctor").stdout.decode()
     check(codes.count("data-fault") == 1 and text.count("[data-fault]") == 1, f"{codes} {text}")
+    text = on_host(host, "status").stdout.decode().splitlines()[0]
+    check(text.endswith(", 1 error"), text)
 
 
 def test_doctor_after_interrupted():
