@@ -332,14 +332,23 @@ static bool is_present(const char *bdf)
 static void judge_age(struct row *row)
 {
 	struct outcome *outcome = row->outcome;
+	struct finding missing;
 
 	if (outcome->run == RUN_RUNNING && state_pid_ticks(outcome->pid) != outcome->pid_ticks) {
 		outcome->run = RUN_INTERRUPTED;
 		outcome->verdict = VERDICT_NONE;
 	}
 
-	if (outcome->run != RUN_RUNNING && !is_present(row->card.bdf))
-		outcome->verdict = VERDICT_LOST;
+	if (outcome->run == RUN_RUNNING || outcome->verdict == VERDICT_LOST || is_present(row->card.bdf))
+		return;
+
+	outcome->verdict = VERDICT_LOST;
+	/* What the check found comes behind what is true now. */
+	finding_make(&missing, FINDING_CARD_MISSING, row->card.bdf, "the kernel does not see it any more");
+	memmove(&outcome->finding[1], &outcome->finding[0], sizeof(outcome->finding) - sizeof(missing));
+	outcome->finding[0] = missing;
+	if (outcome->nr_finding < ARRAY_SIZE(outcome->finding))
+		outcome->nr_finding++;
 }
 
 static int read_file(const char *dir, const char *bdf, struct row *row)

@@ -525,9 +525,9 @@ def test_on_plug():
 
 
 def test_unplugged():
-    """After an unplug the file says lost; while the card is there it is left alone."""
+    """After an unplug the file says lost, and the finding of that comes first; while the card is there it is left alone."""
     path = build()
-    checked(path)
+    checked(path, script="known=7", status=1)
     file = STATE / f"{CARD}.json"
     before = file.read_text(encoding="utf-8")
     run("check", "--on-unplug", CARD, machine=path, env=environment())
@@ -536,10 +536,14 @@ def test_unplugged():
     empty.write_text(machine.describe({PORT: machine.devices(CASES / "p104-100-with-port.txt")[PORT]}, {}), encoding="utf-8")
     answer = run("status", "--json", machine=empty, env=environment())
     check(answer.returncode == 4 and document(answer)["verdict"] == "lost", answer.stdout)
+    text = run("status", machine=empty, env=environment()).stdout.decode()
+    check("lost (simulated)" in text and text.count("[card-missing]") == 1 and ", 1 error\n" in text, text)
+    check("[card-missing]" in text.split("[data-fault]")[0], "what the check found comes before what is true now")
     answer = run("check", "--on-unplug", CARD, machine=empty, env=environment())
     stored = json.loads(file.read_text(encoding="utf-8"))
     VALIDATOR.validate(stored)
     check(answer.returncode == 0 and stored["verdict"] == "lost" and stored["cards"][0]["simulated"], stored)
+    check(codes(stored) == ["card-missing", "data-fault"], codes(stored))
 
 
 def test_never_checked():

@@ -71,9 +71,10 @@ static void test_round_trip(void **state)
 	assert_int_equal(back.outcome->nr_phase, 2);
 	assert_string_equal(back.outcome->phase[0].name, "driver");
 	assert_int_equal(back.outcome->phase[0].ms, 12);
-	assert_int_equal(back.outcome->nr_finding, 1);
-	assert_int_equal(back.outcome->finding[0].code, FINDING_DRIFTED);
-	/* Written as degraded; there is no device of this address, so it was unplugged. */
+	/* Written as degraded; there is no device of this address, so it was unplugged, and that comes first. */
+	assert_int_equal(back.outcome->nr_finding, 2);
+	assert_int_equal(back.outcome->finding[0].code, FINDING_CARD_MISSING);
+	assert_int_equal(back.outcome->finding[1].code, FINDING_DRIFTED);
 	assert_int_equal(back.outcome->verdict, VERDICT_LOST);
 	free(back.outcome);
 }
