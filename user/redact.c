@@ -143,11 +143,21 @@ static bool is_system_folder(const char *path, size_t len)
 	return false;
 }
 
-/* From the root on: no "N/A", no "x/y", but what stands behind a compiler's -I. */
+/* Behind a compiler's -I or -isystem, without a blank between. */
+static bool is_flag_before(const char *line, size_t at)
+{
+	size_t start = at;
+
+	while (start && isalpha((unsigned char)line[start - 1]))
+		start--;
+	return start && start < at && line[start - 1] == '-' && (start == 1 || strchr(" \t\"'", line[start - 2]));
+}
+
+/* From the root on: no "N/A", no "x/y", but what stands behind a compiler's flag. */
 static bool is_private_path(const char *line, struct match *match)
 {
 	const char *at = line + match->start;
-	bool flag = match->start > 1 && at[-2] == '-' && isalpha((unsigned char)at[-1]);
+	bool flag = is_flag_before(line, match->start);
 	char before = match->start ? at[-1] : ' ';
 
 	if (!flag && (isalnum((unsigned char)before) || strchr("._/-+]", before)))
@@ -178,6 +188,9 @@ static const struct pattern patterns[] = {
 	{ REDACT_PROCESS, "pid=[^,]*, *name=(([^,\"\\]|\\\\x|,[^ \"\\])+)", 1, NULL },
 	/* ... and of our own findings, where it stands in the middle of a text */
 	{ REDACT_PROCESS, "(([^\"\\]|\\\\.){1," COMM_MAX "}) \\(pid [0-9]+\\)", 1, NULL },
+	/* nouveau names its clients by what the process is called and its number: "ch 2 [Xorg[812]]", "Xorg[812]: ..." */
+	{ REDACT_PROCESS, "\\[([^]\"[]+)\\[[0-9]+\\]\\]", 1, NULL },
+	{ REDACT_PROCESS, "nouveau [0-9a-f:.]+: ([^]:\"[]+)\\[[0-9]+\\]: ", 1, NULL },
 	{ REDACT_SECRET, SECRET_NAME IS "(" SECRET ")", 6, whole_quoted },
 	{ REDACT_SECRET, "(^|[ \t\"'])--?[a-z0-9_-]*" SECRET_NAME "[ \t]+" QUOTE "(" SECRET ")", 6, whole_quoted },
 	{ REDACT_SECRET, "(authorization|cookie)" IS "([^\"'\\]+)", 3, NULL },
