@@ -7,6 +7,9 @@ KDIR ?= /lib/modules/$(shell uname -r)/build
 V ?= 0
 CARD ?=
 
+# The recipes take both apart into words; "rm -rf" with half a name would remove what is somebody's.
+$(foreach name,DESTDIR PREFIX,$(if $(filter-out 1,$(words x$($(name))x)),$(error $(name)='$($(name))': a blank in it is not supported)))
+
 VERSION := $(shell sed -n 's/^PACKAGE_VERSION="\(.*\)"$$/\1/p' dkms.conf)
 BUILD := build
 Q := $(if $(filter 1,$(V)),,@)
