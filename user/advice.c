@@ -435,13 +435,13 @@ static void advise_link(const struct advice_facts *facts, struct advice_list *li
 
 		if (!card->mining)
 			continue;
+		/* 1 GiB is 1074 MB. */
 		if (!card->link_mbs)
 			add(list, ADVICE_LINK, ADVICE_UNKNOWN, card->bdf, "", "%s: speed and width of its link are not known.", card->name);
 		else
 			add(list, ADVICE_LINK, is_narrow(card) ? ADVICE_HINT : ADVICE_FITS, card->bdf, link_source,
-			    "%s: %u.%u GT/s x%u carries about %u MB/s, 1 GiB takes %u.%u s.", card->name, card->speed_mts / 1000,
-			    card->speed_mts % 1000 / 100, card->width, card->link_mbs, 1074 / card->link_mbs,
-			    1074 % card->link_mbs * 10 / card->link_mbs);
+			    "%s: %u.%u GT/s x%u carries about %u MB/s, 1 GiB takes %.1f s.", card->name, card->speed_mts / 1000,
+			    card->speed_mts % 1000 / 100, card->width, card->link_mbs, 1074.0 / card->link_mbs);
 	}
 
 	for (i = 0; i < facts->nr; i++) {

@@ -188,6 +188,27 @@ static void test_programs(void **state)
 	}
 }
 
+/* 2^30 bytes are 1073.7 MB: at 840 MB/s 1.28 s, at 210 5.11, at 1700 0.63. */
+static void test_link_time(void **state)
+{
+	static const struct {
+		unsigned int mbs;
+		const char *text;
+	} rates[] = { { 840, "takes 1.3 s." }, { 210, "takes 5.1 s." }, { 1700, "takes 0.6 s." } };
+	struct advice_card card = a_card("P104-100", 61);
+	struct advice_facts facts = a_host(&card, 1);
+	struct advice_list list;
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < ARRAY_SIZE(rates); i++) {
+		card.link_mbs = rates[i].mbs;
+		advice_make(&facts, &list);
+		assert_non_null(find(&list, ADVICE_LINK, ADVICE_HINT, rates[i].text));
+		advice_free(&list);
+	}
+}
+
 /* None of the Pascal items on a card they are not true for. */
 static void test_neighbours(void **state)
 {
@@ -372,6 +393,7 @@ int main(void)
 		cmocka_unit_test(test_budgets),
 		cmocka_unit_test(test_drivers),
 		cmocka_unit_test(test_programs),
+		cmocka_unit_test(test_link_time),
 		cmocka_unit_test(test_neighbours),
 		cmocka_unit_test(test_memories),
 		cmocka_unit_test(test_limit),
