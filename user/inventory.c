@@ -212,7 +212,7 @@ static int show(struct result *result, const struct card_list *present)
 	int ret;
 
 	ret = inventory_read(&old);
-	if (ret == -ENOENT) {
+	if (ret == -ENOENT || (!ret && !old.nr && !old.bad_line)) {
 		result->note = "nothing is remembered; softtape inventory save remembers the cards that are there now";
 		return 0;
 	}

@@ -242,6 +242,11 @@ def test_inventory():
     answer = on_host(host, "inventory", "save", "--json", env={"STATE_DIRECTORY": "/proc/nowhere"})
     check(answer.returncode == 3 and document(answer)["findings"][0]["command"] == "sudo softtape inventory save", answer.stdout)
 
+    # Saved on a host without a card, or never: the same to a reader.
+    (host.root / "var/lib/softtape/inventory").write_text("", encoding="utf-8")
+    answer = on_host(host, "inventory")
+    check(answer.returncode == 0 and answer.stdout.startswith(b"nothing is remembered; "), answer)
+
     # The card at another address is the same kind of card: moved, not missing.
     (host.root / "var/lib/softtape/inventory").write_text("0000:09:00.0 10de:1b87 P104-100\n", encoding="utf-8")
     check(not document(on_host(host, "inventory", "--json"))["findings"], "a moved card is not missing")
