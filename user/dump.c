@@ -209,8 +209,12 @@ int dump_read(FILE *file, struct dump *ret_dump)
 	size_t total = 0, i;
 	int ret;
 
-	while ((ret = next_line(file, line, sizeof(line), &total)) > 0)
-		take_line(&dump, line, ++number);
+	while ((ret = next_line(file, line, sizeof(line), &total)) > 0) {
+		/* Editors of other systems write one. */
+		size_t mark = !number && !strncmp(line, "\xef\xbb\xbf", 3) ? 3 : 0;
+
+		take_line(&dump, line + mark, ++number);
+	}
 
 	if (ret < 0) {
 		dump_free(&dump);

@@ -36,6 +36,7 @@ static const struct {
 	{ "domain", "0000:01:00.0 3D controller\n" HEADER, 1, 64, NULL },
 	{ "windows line ends", "01:00.0 3D\r\n00: de 10 87 1b 07 00 10 00 a1 00 02 03 00 00 00 00\r\n10: 00\r\n", 1, 17,
 	  "bytes end inside the header" },
+	{ "byte order mark", "\xef\xbb\xbf" "01:00.0 3D\n" HEADER, 1, 64, NULL },
 	{ "comments and blank lines", "# a comment\n\n01:00.0 3D\n# another\n" HEADER "\n# end\n", 1, 64, NULL },
 	{ "verbose text between", "01:00.0 3D\n\tSubsystem: none\n\tControl: I/O- Mem+\n\tad: de\n" HEADER, 1, 64, NULL },
 	{ "indented paste", "    01:00.0 3D\n    " HEADER, 1, 64, NULL },
