@@ -94,6 +94,20 @@ static unsigned int live(struct kunit *test, unsigned int number, bool loaded)
 	return writes;
 }
 
+/* The same with the module loaded for this one alone, behind the card that comes first in each round. */
+static unsigned int live_alone(struct kunit *test, unsigned int number, bool loaded)
+{
+	unsigned int writes;
+
+	if (loaded)
+		KUNIT_ASSERT_EQ(test, module_load("speed", "gen1"), 0);
+	live(test, 0, loaded);
+	writes = live(test, number, loaded);
+	if (loaded)
+		module_unload();
+	return writes;
+}
+
 /* In parts, as neither KUnit (300 s) nor the kernel's look for hung tasks (120 s) waits longer for one. */
 static const unsigned int parts[] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19 };
 
@@ -108,7 +122,7 @@ static void images_test(struct kunit *test)
 {
 	const unsigned int part = *(const unsigned int *)test->param_value;
 	const unsigned int first = images * part / ARRAY_SIZE(parts), end = images * (part + 1) / ARRAY_SIZE(parts);
-	unsigned int *with, i, without;
+	unsigned int *with, i, without, again;
 
 	host_start(test);
 	sound_image(test);
@@ -137,6 +151,11 @@ static void images_test(struct kunit *test)
 		if (i % 2)
 			continue;
 		without = live(test, i, false);
+		/* What the kernel writes at a time of its own, as in its look for PME, does not come again. */
+		for (again = 0; again < 3 && with[i - first] != without; again++) {
+			with[i - first] = live_alone(test, i, true);
+			without = live_alone(test, i, false);
+		}
 		KUNIT_EXPECT_EQ_MSG(test, with[i - first], without, "seed %u image %u is no card and got other writes",
 				    seed, i);
 	}
