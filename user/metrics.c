@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <libgen.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "host.h"
 #include "output.h"
@@ -286,11 +287,18 @@ static char *metrics_text(const struct result *result)
 	return text;
 }
 
-/* The collector must be able to read it, and must never see half of it. */
+/*
+ * The collector must be able to read it, and must never see half of it. So the name gets a new file, which must not cost
+ * the host its /dev/null or /dev/stdout: -EEXIST for what is no file.
+ */
 static int write_file(const char *to, const char *text)
 {
 	char path[HOST_PATH_MAX], name[HOST_PATH_MAX];
 	int dir_fd CLEANUP_CLOSE = -1;
+	struct stat stat;
+
+	if (!lstat(to, &stat) && !S_ISREG(stat.st_mode))
+		return S_ISDIR(stat.st_mode) ? -EISDIR : -EEXIST;
 
 	util_copy(path, sizeof(path), to);
 	util_copy(name, sizeof(name), to);
@@ -311,7 +319,7 @@ int metrics_run(const struct options *options, struct result *result)
 	ret = write_file(options->to, text);
 	if (ret)
 		return command_fail(result, VERDICT_EXIT_USAGE, FINDING_INPUT, NULL, "%s: %s", options->to,
-				    strerror(-ret));
+				    ret == -EEXIST ? "is no file, and is not replaced" : strerror(-ret));
 	result->quiet = true;
 	return 0;
 }

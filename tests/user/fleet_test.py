@@ -6,6 +6,7 @@ import os
 import pathlib
 import re
 import shutil
+import stat
 import subprocess
 import tempfile
 import threading
@@ -213,6 +214,14 @@ def test_metrics_file():
     check(answer.returncode == 0 and answer.stdout == b"" and not answer.stderr, answer.stderr)
     check(file.read_text(encoding="utf-8").startswith("# HELP softtape_build_info"), "content")
     check(file.stat().st_mode & 0o777 == 0o644 and [entry.name for entry in folder.iterdir()] == ["softtape.prom"], oct(file.stat().st_mode))
+    # As root /dev/null and /dev/stdout are files of a folder too, and would be gone for everybody.
+    os.mkfifo(folder / "pipe")
+    (folder / "stdout").symlink_to("/proc/self/fd/1")
+    for special in (folder / "pipe", folder / "stdout"):
+        answer = on_host(host, "metrics", "--to", special)
+        check(answer.returncode == 2 and b"is no file" in answer.stderr, answer)
+        check(not stat.S_ISREG(special.lstat().st_mode), f"{special} was replaced")
+        special.unlink()
     answer = on_host(host, "metrics", "--to", WORK / "nowhere/x.prom")
     check(answer.returncode == 2 and b"No such file" in answer.stderr, answer.stderr)
     answer = on_host(host, "metrics", "--to", "-", cwd=folder)
