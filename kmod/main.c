@@ -172,6 +172,7 @@ static int __init softtape_init(void)
 	for_each_pci_dev(pdev)
 		if (pdev->vendor == PCI_VENDOR_ID_NVIDIA)
 			softtape_record_add(pdev, true);
+	softtape_record_wait();
 
 	return 0;
 

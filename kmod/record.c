@@ -24,6 +24,7 @@
 #include <linux/pm_runtime.h>
 #include <linux/slab.h>
 #include <linux/spinlock.h>
+#include <linux/wait.h>
 #include <linux/workqueue.h>
 
 #include "link.h"
@@ -34,6 +35,8 @@
 #define RETRY_FAST_MS	100
 #define RETRY_FAST_FOR	(30 * HZ)
 #define RETRY_SLOW	(60 * HZ)
+/* Works begin at once; that long they may be held up. */
+#define ATTACH_MS	200
 
 /* Further lines of one card, at most one in this time. */
 #define LINE_INTERVAL	(10 * HZ)
@@ -94,6 +97,7 @@ struct record {
 
 static LIST_HEAD(records);
 static DEFINE_SPINLOCK(records_lock);
+static DECLARE_WAIT_QUEUE_HEAD(attached);
 static struct workqueue_struct *workqueue;
 
 /* The callers of both are driver-core callbacks of the card, which keep its record (see the top of the file). */
@@ -524,10 +528,36 @@ static void attach(struct record *record)
 		return;
 
 	ret = softtape_sysfs_add(record->owner);
-	if (ret)
+	if (ret) {
 		pci_warn(record->owner, "softtape: no sysfs directory (%d)\n", ret);
-	else
-		record->attached = true;
+		return;
+	}
+	WRITE_ONCE(record->attached, true);
+	wake_up(&attached);
+}
+
+static bool all_attached(void)
+{
+	struct record *record;
+	bool all = true;
+
+	spin_lock(&records_lock);
+	list_for_each_entry(record, &records, node)
+		all &= READ_ONCE(record->attached);
+	spin_unlock(&records_lock);
+
+	return all;
+}
+
+/**
+ * softtape_record_wait - let the works make the directories of what was there before the module
+ *
+ * So that they are there when modprobe is back. Not waited for longer than a moment: who holds the rescan lock may be
+ * waiting for our load, or be stuck.
+ */
+void softtape_record_wait(void)
+{
+	wait_event_timeout(attached, all_attached(), msecs_to_jiffies(ATTACH_MS));
 }
 
 /* The card is not even woken. */
@@ -542,10 +572,8 @@ static int work_skipped(struct record *record)
 		report.value[i] = SOFTTAPE_UNKNOWN;
 
 	mutex_lock(&record->lock);
-	if (!record->dead) {
-		attach(record);
+	if (!record->dead)
 		publish(record, &report, NULL);
-	}
 	mutex_unlock(&record->lock);
 
 	return 0;
@@ -558,7 +586,6 @@ static int work_awake(struct record *record, const char *after, bool resumed)
 	bool bound;
 	int ret;
 
-	attach(record);
 	ret = look(record, &view);
 	if (ret == -EAGAIN)
 		return ret;
@@ -620,6 +647,11 @@ static int work_once(struct record *record, const char *after, bool resumed)
 			bury(record);
 		return 0;
 	}
+
+	mutex_lock(&record->lock);
+	if (!record->dead)
+		attach(record);
+	mutex_unlock(&record->lock);
 
 	if (record->skipped)
 		return work_skipped(record);
@@ -768,14 +800,11 @@ void softtape_record_add(struct pci_dev *pdev, bool late)
 
 	if (!record->skipped)
 		softtape_smbus_card_added();
-	if (!late)
+	/* Late, it may be leaving just now, and only the rescan lock keeps its folder in sysfs: that is the work's. */
+	if (!late) {
 		early(record);
-
-	if (!late || device_trylock(&pdev->dev)) {
 		if (device_is_registered(&pdev->dev))
 			attach(record);
-		if (late)
-			device_unlock(&pdev->dev);
 	}
 	/* Before the lock is given up: from then on the card may be removed, and a burial ends this work. */
 	mod_delayed_work(workqueue, &record->work, 0);

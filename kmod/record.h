@@ -15,6 +15,7 @@ int softtape_record_init(void);
 void softtape_record_exit(void);
 
 void softtape_record_add(struct pci_dev *pdev, bool late);
+void softtape_record_wait(void);
 void softtape_record_bind(struct pci_dev *pdev);
 void softtape_record_bound(struct pci_dev *pdev);
 void softtape_record_unbound(struct pci_dev *pdev);

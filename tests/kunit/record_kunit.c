@@ -100,6 +100,7 @@ static void late_test(struct kunit *test)
 	host_start(test);
 	card = host_card(test, 0, 0);
 	KUNIT_ASSERT_EQ(test, module_load(NULL, NULL), 0);
+	KUNIT_EXPECT_TRUE(test, record_of(card)->attached);
 	settled(test, card);
 	EXPECT_SAID(test, card,
 		    "state=applied aspm=off(was l0s+l1) clkpm=off(was on) l1ss=off(unchanged) d3cold=off(was on) "
@@ -109,6 +110,24 @@ static void late_test(struct kunit *test)
 	module_unload();
 	KUNIT_EXPECT_FALSE(test, card->no_d3cold);
 	KUNIT_EXPECT_EQ(test, fakehost_peek(0, false, "lnkctl"), 0x40u);
+}
+
+/* Whoever removes a card holds the rescan lock: meanwhile it may have lost the folder that our directory goes into. */
+static void late_leaving_test(struct kunit *test)
+{
+	struct pci_dev *card;
+	struct record *record;
+
+	host_start(test);
+	card = host_card(test, 0, 0);
+	pci_lock_rescan_remove();
+	KUNIT_EXPECT_EQ(test, module_load(NULL, NULL), 0);
+	record = record_of(card);
+	KUNIT_EXPECT_TRUE(test, record && !record->attached);
+	pci_unlock_rescan_remove();
+	settled(test, card);
+	KUNIT_EXPECT_TRUE(test, record_of(card)->attached);
+	module_unload();
 }
 
 /* Moments A, C, D, B: settled before the driver's probe. */
@@ -702,6 +721,7 @@ static void vanish_test(struct kunit *test)
 
 static struct kunit_case cases[] = {
 	KUNIT_CASE(late_test),
+	KUNIT_CASE(late_leaving_test),
 	KUNIT_CASE(early_test),
 	KUNIT_CASE(early_writes_test),
 	KUNIT_CASE(driver_sets_test),
