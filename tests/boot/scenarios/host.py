@@ -33,6 +33,7 @@ def install_on_running_host(vm):
     vm.ok("rm /run/modprobe.d/test.conf; mv /run/70-softtape.rules /usr/local/lib/udev/rules.d/")
 
     vm.ok("mkdir -p /usr/local/lib/systemd/catalog")
+    subprocess.run(["make", "-s", "-C", TOP, "program", "build/softtape.catalog"], check=True, stdout=subprocess.DEVNULL)
     vm.send(TOP / "build/softtape.catalog", "/usr/local/lib/systemd/catalog/softtape.catalog")
 
     mark = vm.mark()
