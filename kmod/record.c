@@ -430,7 +430,7 @@ static void settle(struct record *record, bool again)
 		record->untold = softtape_link_settle(record->owner, &softtape_policy, &record->outcome);
 }
 
-/* -EAGAIN: the registers could not be read, and nothing new was said. */
+/* 0, or -EAGAIN: the registers could not be read, and nothing new was said. */
 static int conclude(struct record *record, const char *after)
 {
 	struct softtape_report report;
@@ -438,8 +438,10 @@ static int conclude(struct record *record, const char *after)
 	int ret;
 
 	ret = look(record, &now);
-	if (ret == -ENODEV)
+	if (ret == -ENODEV) {
 		publish_lost(record, after);
+		return 0;
+	}
 	if (ret)
 		return ret;
 
@@ -598,7 +600,7 @@ static int work_awake(struct record *record, const char *after, bool resumed)
 		settle(record, false);
 	}
 
-	return conclude(record, after) == -EAGAIN ? -EAGAIN : 0;
+	return conclude(record, after);
 }
 
 static void record_free(struct record *record)
@@ -830,7 +832,7 @@ void softtape_record_bind(struct pci_dev *pdev)
 		forbid_d3cold(record);
 	}
 	settle(record, false);
-	if (conclude(record, "bind") == -EAGAIN)
+	if (conclude(record, "bind"))
 		queue_event(record, "bind");
 	mutex_unlock(&record->lock);
 }
@@ -854,7 +856,7 @@ void softtape_record_bound(struct pci_dev *pdev)
 	}
 
 	mutex_lock(&record->lock);
-	if (conclude(record, "bind") == -EAGAIN)
+	if (conclude(record, "bind"))
 		queue_event(record, "bind");
 	mutex_unlock(&record->lock);
 }
@@ -947,7 +949,7 @@ static int verify_locked(struct record *record)
 		settle(record, true);
 	}
 
-	return conclude(record, "verify") == -EAGAIN ? -EAGAIN : 0;
+	return conclude(record, "verify");
 }
 
 /**
