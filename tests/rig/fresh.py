@@ -11,7 +11,7 @@ import shutil
 import subprocess
 
 from debian import KEY, Apt, Missing, cache, can_namespace, digest, lock, namespace, need_space, remove, result, run, run_told, say
-from tree import DEB, MASK, SOURCE, all_files, content, copy_overlay, copy_source, copy_tree, inside, make_disk, prune
+from tree import DEB, MASK, SOURCE, all_files, content, copy_overlay, copy_source, copy_tree, inside, make_disk, overlay_content, prune
 
 RELEASES = {"12": "bookworm", "13": "trixie"}
 USER = "miner"
@@ -156,8 +156,7 @@ def image(debian, overlay):
 	Returns a dict: path, release, vmlinuz, initrd.
 	"""
 	base, built = made(debian)
-	names = sorted(str(p.relative_to(overlay)) for p in pathlib.Path(overlay).rglob("*") if p.is_symlink() or p.is_file())
-	path = cache(f"fresh-image-{debian}-{digest(str(built), FINISH, MASK, content(pathlib.Path(overlay), names))}.ext4")
+	path = cache(f"fresh-image-{debian}-{digest(str(built), FINISH, MASK, overlay_content(overlay))}.ext4")
 	with lock(f"fresh-image-{debian}"):
 		if not path.exists():
 			need_space(4000, "the guest's disk")

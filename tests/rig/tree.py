@@ -210,6 +210,12 @@ def installed(bare=False):
 	return path, base
 
 
+def overlay_content(overlay):
+	"""What a folder that is mirrored onto / has, for a key."""
+	folder = pathlib.Path(overlay)
+	return content(folder, sorted(str(p.relative_to(folder)) for p in folder.rglob("*") if p.is_symlink() or p.is_file()))
+
+
 def copy_overlay(overlay, path):
 	"""The files of a folder onto a tree, owner root, in place of what is there."""
 	run(namespace("cp", "-rdT", "--remove-destination", "--preserve=mode", overlay, path), "copying the overlay")
@@ -228,9 +234,7 @@ def image(overlay=None, bare=False):
 	"""
 	check_room()
 	source, base = installed(bare)
-	names = sorted(str(p.relative_to(overlay)) for p in pathlib.Path(overlay).rglob("*")
-		       if p.is_symlink() or p.is_file()) if overlay else []
-	path = cache(f"image-{digest(str(source), content(pathlib.Path(overlay or '/'), names))}.ext4")
+	path = cache(f"image-{digest(str(source), overlay_content(overlay) if overlay else '')}.ext4")
 	with lock("image"):
 		if not path.exists():
 			need_space(2000, "the guest's disk")
